@@ -1,0 +1,42 @@
+"""How one evaluator is set up: which device, which tasks, which limits and policies."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+from evaluator.limits import Limits
+
+EvaluatorKind = Literal["gpu", "cpu", "mock"]
+EVALUATOR_KINDS: tuple[EvaluatorKind, ...] = ("gpu", "cpu", "mock")
+PrecisionPolicy = Literal["reject", "mark"]
+PRECISION_POLICIES: tuple[PrecisionPolicy, ...] = ("reject", "mark")
+
+
+@dataclass(frozen=True)
+class EvaluatorConfig:
+    """`gpu_index` counts devices as the driver does; it is ignored by the `cpu` and `mock` evaluators.
+
+    `state_dir` holds what may outlive a grade (build cache, sockets); `tasks_dir` holds `level*/…py` task files.
+    `require_isolation` names walls (as `Report.environment["isolation"]` does) without which nothing is graded.
+    """
+
+    kind: EvaluatorKind
+    tasks_dir: str
+    state_dir: str
+    gpu_index: int = 0
+    limits: Limits = field(default_factory=Limits)
+    precision_policy: PrecisionPolicy = "reject"
+    require_isolation: tuple[str, ...] = ()
+    mock_eval_s: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        data = dict(vars(self))
+        data["limits"] = self.limits.to_json()
+        data["require_isolation"] = list(self.require_isolation)
+        return data
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        values = dict(data)
+        values["limits"] = Limits.from_json(values["limits"])
+        values["require_isolation"] = tuple(values["require_isolation"])
+        return cls(**values)
