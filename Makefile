@@ -1,0 +1,63 @@
+# Every target explains itself: `make help`.
+PYTHON ?= python3
+VENV ?= .venv
+PORT ?= 8000
+PYTEST_ARGS ?=
+
+BIN := $(VENV)/bin
+RUN_READY := $(VENV)/.run-ready
+DEV_READY := $(VENV)/.dev-ready
+LOCK := requirements/constraints.txt
+CODE := app evaluator grading launcher migrations workers tests examples
+
+.DEFAULT_GOAL := help
+.PHONY: help venv run demo test lint fmt lock clean distclean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  PORT=8000       where 'make run' listens and 'make demo' looks for a server"
+	@echo "  PYTHON=python3  the interpreter that creates $(VENV) (3.11 or newer)"
+	@echo "  PYTEST_ARGS=    more arguments for pytest, such as PYTEST_ARGS='tests/app -x'"
+
+run: $(RUN_READY)  ## migrate, then serve API, workers, broker and reaper on http://127.0.0.1:8000
+	@PORT=$(PORT) exec $(BIN)/python -m launcher
+
+demo: $(RUN_READY)  ## a wrong kernel, then a right one, against a running server or one of its own
+	@PORT=$(PORT) exec $(BIN)/python -m launcher.demo
+
+test: lint  ## lint, then the whole suite against a real Postgres and a real Redis
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(DEV_READY)  ## ruff, mypy and the import contracts
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fmt: $(DEV_READY)  ## let ruff sort imports and format
+	$(BIN)/ruff check --fix --select I $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+venv: $(DEV_READY)  ## create or refresh the virtual environment, with the development tools
+
+lock: $(DEV_READY)  ## write the installed versions to requirements/constraints.txt
+	$(BIN)/python -m pip freeze --exclude-editable | sed -E 's/\+[A-Za-z0-9.]+$$//' > $(LOCK)
+
+clean:  ## remove caches and build products; data and environment stay
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build *.egg-info
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean  ## clean, and remove the environment and the embedded database (.data) too
+	rm -rf $(VENV) .data
+
+$(BIN)/python:
+	@$(PYTHON) requirements/check_python.py
+	$(PYTHON) -m venv $(VENV)
+
+$(RUN_READY): pyproject.toml $(LOCK) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable .
+	@touch $@
+
+$(DEV_READY): pyproject.toml $(LOCK) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable '.[dev]'
+	@touch $(RUN_READY) $@
