@@ -1,0 +1,25 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    """Softsign: x / (1 + |x|)."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.softsign(x)
+
+
+batch_size = 8192
+dim = 8192
+
+
+def get_inputs():
+    return [torch.randn(batch_size, dim) * 3]
+
+
+def get_init_inputs():
+    return []
+
+
+CPU_SIZES = {"batch_size": 33, "dim": 1000}

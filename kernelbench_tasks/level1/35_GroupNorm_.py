@@ -1,0 +1,33 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Normalization over groups of neighbouring channels, with learned scale and shift."""
+
+    def __init__(self, features: int, groups: int):
+        super().__init__()
+        self.norm = nn.GroupNorm(num_groups=groups, num_channels=features)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(x)
+
+
+batch_size = 16
+features = 64
+height = 256
+width = 256
+groups = 8
+
+
+def get_inputs():
+    scale = torch.rand(batch_size, 1, 1, 1) * 3 + 0.5
+    shift = torch.randn(batch_size, 1, 1, 1)
+    return [torch.randn(batch_size, features, height, width) * scale + shift]
+
+
+def get_init_inputs():
+    return [features, groups]
+
+
+CPU_SIZES = {"batch_size": 3, "features": 8, "height": 12, "width": 13, "groups": 4}
