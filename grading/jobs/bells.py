@@ -1,0 +1,176 @@
+"""Which queue to ring for which row. The choice is committed on the row; ringing itself is `grading.queue`."""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, or_, select, update
+from sqlalchemy.orm import Session
+
+from grading.clock import db_now_ms, now_ms
+from grading.db import Database
+from grading.jobs.claim import ready_slot
+from grading.jobs.order import IS_WAITING, eligible
+from grading.models import Slot, Submission
+from grading.states import CLAIMED, SlotState, SubmissionStatus
+
+PAGE = 500
+
+
+@dataclass(frozen=True)
+class Bell:
+    """One ring that is due: on this queue, for this row."""
+
+    queue: str
+    submission_id: str
+
+
+def assign_bells(db: Database, submission_ids: Sequence[str]) -> list[Bell]:
+    """Give each of these rows that waits and has no bell one, on the least loaded slot that may take it.
+
+    Rows for which there is no slot now stay without; the reaper finds them when there is one.
+    """
+    wanted = Submission.id.in_(submission_ids) & Submission.queue.is_(None)
+    return _assign(db, wanted)
+
+
+def missing_bells(db: Database, older_than_s: float) -> list[Bell]:
+    """Bells for rows that wait without one, or whose bell is older than `older_than_s` on a queue with nothing to do.
+
+    A broker that was emptied leaves rows with bells that nobody will hear: their slots look idle.
+    """
+    with db.read() as session:
+        now = now_ms(session)
+        busy = select(Slot.queue).join(Submission, Submission.slot_id == Slot.id).where(Submission.status.in_(CLAIMED))
+        stale = (Submission.rung_at_ms <= now - round(older_than_s * 1000)) & Submission.queue.not_in(busy)
+        fresh = Submission.created_at_ms <= now - round(older_than_s * 1000)
+    return _assign(db, or_(Submission.queue.is_(None) & fresh, stale))
+
+
+def bell_for_idle_slot(db: Database, slot_id: str, incarnation: str) -> Bell | None:
+    """A bell for a slot that is idle while rows wait that it may take: the oldest, whoever was rung for it before.
+
+    None where the slot is busy or may not work, where nothing waits, or where it has been rung for and has yet to come.
+    Raises FenceLost.
+    """
+    with db.write() as session:
+        slot = ready_slot(session, slot_id, incarnation)
+        if slot is None or _running(session, slot.id):
+            return None
+        return _ring_for(session, slot)
+
+
+def bells_after_claim(db: Database, queue: str | None, slot_queue: str) -> list[Bell]:
+    """Bells for idle slots when a claim has left rows behind, each slot once.
+
+    `queue` is where the claimed row's own bell was: when another slot took it, that bell now stands for one of the
+    rows that were rung for on `slot_queue`, so that the lengths of the queues stay true.
+    """
+    with db.write() as session:
+        if queue is not None and queue != slot_queue:
+            _exchange(session, slot_queue, queue)
+        bells = []
+        for slot in _idle_slots(session):
+            bell = _ring_for(session, slot)
+            if bell is not None:
+                bells.append(bell)
+        return bells
+
+
+def _assign(db: Database, wanted: object) -> list[Bell]:
+    with db.write() as session:
+        slots = _healthy_slots(session)
+        if not slots:
+            return []
+        load = _load(session, slots)
+        rows = session.scalars(
+            select(Submission)
+            .where(IS_WAITING, wanted)  # type: ignore[arg-type]
+            .where(or_(Submission.status == SubmissionStatus.READY, Submission.needs_build.is_(False)))
+            .order_by(Submission.id)
+            .limit(PAGE)
+            .with_for_update(skip_locked=True)
+        ).all()
+        now = now_ms(session)
+        bells = []
+        for row in rows:
+            fits = _fitting(row, slots)
+            if not fits:
+                continue
+            slot = min(fits, key=lambda s: (load[s.queue], random.random()))
+            load[slot.queue] += 1
+            row.queue, row.rung_at_ms = slot.queue, now
+            bells.append(Bell(slot.queue, row.id))
+        return bells
+
+
+def _fitting(row: Submission, slots: Sequence[Slot]) -> list[Slot]:
+    fits = [slot for slot in slots if row.gpu_kind in (None, slot.kind)]
+    return [slot for slot in fits if slot.id != row.excluded_slot_id] or fits
+
+
+def _healthy_slots(session: Session) -> Sequence[Slot]:
+    return session.scalars(
+        select(Slot).where(Slot.state == SlotState.READY, Slot.lease_until_ms > db_now_ms()).order_by(Slot.id)
+    ).all()
+
+
+def _idle_slots(session: Session) -> list[Slot]:
+    return [slot for slot in _healthy_slots(session) if not _running(session, slot.id)]
+
+
+def _running(session: Session, slot_id: str) -> int:
+    return session.scalars(
+        select(func.count())
+        .select_from(Submission)
+        .where(Submission.slot_id == slot_id, Submission.status.in_(CLAIMED))
+    ).one()
+
+
+def _load(session: Session, slots: Sequence[Slot]) -> Counter[str]:
+    """Bells and running grades per queue."""
+    load: Counter[str] = Counter({slot.queue: _running(session, slot.id) for slot in slots})
+    counts = session.execute(
+        select(Submission.queue, func.count())
+        .where(IS_WAITING, Submission.queue.in_([slot.queue for slot in slots]))
+        .group_by(Submission.queue)
+    )
+    for queue, count in counts:
+        load[str(queue)] += count
+    return load
+
+
+def _ring_for(session: Session, slot: Slot) -> Bell | None:
+    rung = select(Submission.id).where(IS_WAITING, Submission.queue == slot.queue).limit(1)
+    if session.scalar(rung) is not None:
+        return None
+    row = session.scalars(
+        select(Submission)
+        .where(eligible(slot))
+        .order_by(Submission.id)
+        .limit(1)
+        .with_for_update(skip_locked=True, of=Submission)
+    ).one_or_none()
+    if row is None:
+        return None
+    row.queue, row.rung_at_ms = slot.queue, now_ms(session)
+    session.flush()
+    return Bell(slot.queue, row.id)
+
+
+def _exchange(session: Session, mine: str, theirs: str) -> None:
+    row = (
+        select(Submission.id)
+        .where(IS_WAITING, Submission.queue == mine)
+        .order_by(Submission.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+        .scalar_subquery()
+    )
+    session.execute(
+        update(Submission)
+        .where(Submission.id == row)
+        .values(queue=theirs)
+        .execution_options(synchronize_session=False)
+    )

@@ -1,0 +1,114 @@
+"""Claiming: a slot takes the best waiting row for itself, under a new fence and a lease."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from evaluator.submission import Submission as Source
+from grading.clock import now_ms
+from grading.db import Database
+from grading.errors import FenceLost
+from grading.ids import ATTEMPT, new_id
+from grading.jobs.order import Head, eligible, heads, rank
+from grading.models import Attempt, Slot, Submission
+from grading.settings import Leases
+from grading.states import SlotState, SubmissionStatus
+
+TRIES = 5
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claimed submission. Everything that is later written about it names the fence."""
+
+    submission_id: str
+    fence: int
+    attempt: int
+    slot_id: str
+    source: Source
+    lane: str
+    queue: str | None
+
+
+def claim(db: Database, slot_id: str, incarnation: str, leases: Leases) -> Claim | None:
+    """Take the best waiting row for this slot, or None where there is none.
+
+    A row that another transaction has locked is passed over, so an empty answer is believed only if a plain read finds
+    nothing either. Raises FenceLost where the slot belongs to a later worker.
+    """
+    for _ in range(TRIES):
+        with db.write() as session:
+            slot = ready_slot(session, slot_id, incarnation)
+            if slot is None:
+                return None
+            ranked = rank(session, heads(session, slot))
+            for head in ranked:
+                taken = _take(session, slot, head)
+                if taken is not None:
+                    return _begin(session, slot, taken, leases)
+        if not ranked:
+            return None
+    return None
+
+
+def ready_slot(session: Session, slot_id: str, incarnation: str) -> Slot | None:
+    """The slot, if it may take work now. Raises FenceLost where another worker holds it."""
+    slot = session.get(Slot, slot_id)
+    if slot is None or slot.incarnation != incarnation:
+        raise FenceLost(f"slot {slot_id} belongs to another worker")
+    return slot if slot.state is SlotState.READY else None
+
+
+def _take(session: Session, slot: Slot, head: Head) -> Submission | None:
+    """The conditional statement: the oldest free row of the lane becomes this slot's, or nothing happens."""
+    free = (
+        select(Submission.id)
+        .where(Submission.lane == head.lane, eligible(slot))
+        .order_by(Submission.id)
+        .limit(1)
+        .with_for_update(skip_locked=True, of=Submission)
+        .scalar_subquery()
+    )
+    taken = update(Submission).where(Submission.id == free).values(status=SubmissionStatus.RUNNING)
+    return session.scalars(
+        taken.returning(Submission), execution_options={"populate_existing": True, "synchronize_session": False}
+    ).one_or_none()
+
+
+def _begin(session: Session, slot: Slot, row: Submission, leases: Leases) -> Claim:
+    now = now_ms(session)
+    queue = row.queue
+    row.fence += 1
+    row.attempt += 1
+    row.slot_id = slot.id
+    row.claimed_at_ms = now
+    row.started_at_ms = row.started_at_ms or now
+    row.lease_until_ms = now + round(leases.lease_s * 1000)
+    row.queue = None
+    row.rung_at_ms = None
+    row.phase = "claimed"
+    session.add(
+        Attempt(
+            id=new_id(ATTEMPT),
+            submission_id=row.id,
+            number=row.attempt,
+            fence=row.fence,
+            kind="grade",
+            slot_id=slot.id,
+            incarnation=slot.incarnation,
+            started_at_ms=now,
+        )
+    )
+    source = Source.from_json(
+        {
+            "submission_id": row.id,
+            "task_id": row.task_id,
+            "code": row.code,
+            "language": row.language,
+            "seed_key": row.seed_key,
+        }
+    )
+    return Claim(row.id, row.fence, row.attempt, slot.id, source, row.lane, queue)
+
+

@@ -1,0 +1,102 @@
+"""Ending a grade: a verdict with its reward and turn, or a fault of ours that is tried again or given up."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from evaluator.errors import GraderFault
+from evaluator.report import Report
+from evaluator.reward import RewardMode, reward
+from grading.clock import now_ms
+from grading.db import Database
+from grading.errors import FenceLost, NotFound
+from grading.jobs.episodes import end_episode, lock_episode
+from grading.jobs.losses import lose
+from grading.jobs.rows import close_attempt, leave_queue, lock_submission, number_ending
+from grading.jobs.text import storable
+from grading.models import Episode, Submission
+from grading.settings import Leases
+from grading.states import CLAIMED, AttemptEnd, EpisodeStatus, SubmissionStatus
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The row after a transition, and its episode where it has one."""
+
+    submission: Submission
+    episode: Episode | None
+
+
+def finish(db: Database, submission_id: str, fence: int, report: Report) -> Ended:
+    """Record a verdict: result, reward, turn, episode and batch in one transaction.
+
+    May be repeated, as a caller whose connection broke must: the second time finds the verdict of the same fence and
+    changes nothing. A lease that ran out does not matter while the fence is unchanged. Raises FenceLost.
+    """
+    with db.write() as session:
+        episode, submission = _lock(session, submission_id)
+        if submission.status is SubmissionStatus.COMPLETED and submission.fence == fence:
+            return Ended(submission, episode)
+        if submission.fence != fence or submission.status not in CLAIMED:
+            raise FenceLost(f"submission {submission_id} is {submission.status} under fence {submission.fence}")
+        now = now_ms(session)
+        _record(submission, report)
+        close_attempt(session, submission, AttemptEnd.VERDICT)
+        submission.status = SubmissionStatus.COMPLETED
+        submission.finished_at_ms = now
+        leave_queue(submission)
+        if episode is not None:
+            _take_turn(episode, report, now)
+        number_ending(session, submission)
+        session.flush()
+        return Ended(submission, episode)
+
+
+def finish_fault(db: Database, submission_id: str, fence: int, fault: GraderFault, leases: Leases) -> Ended:
+    """Record that we failed: back to wait for another attempt, or `failed` without a verdict. Raises FenceLost."""
+    with db.write() as session:
+        submission = lock_submission(session, submission_id)
+        if submission.fence != fence or submission.status not in CLAIMED:
+            raise FenceLost(f"submission {submission_id} is {submission.status} under fence {submission.fence}")
+        lose(session, submission, AttemptEnd.FAULT, fault, leases)
+        session.flush()
+        return Ended(submission, None)
+
+
+def reward_of(report: Report, mode: str, *, partial_credit: bool) -> float:
+    """The reward of a report under one setting; see `evaluator.reward`."""
+    return reward(
+        report.verdict,
+        speedup=report.timing.speedup if report.timing else None,
+        roofline_frac=report.roofline_frac,
+        mode=cast(RewardMode, mode),
+        partial_credit=partial_credit,
+    )
+
+
+def _lock(session: Session, submission_id: str) -> tuple[Episode | None, Submission]:
+    """Lock in the order that everybody keeps: the episode first. A submission never changes its episode."""
+    found = session.execute(select(Submission.episode_id).where(Submission.id == submission_id)).one_or_none()
+    if found is None:
+        raise NotFound(f"there is no submission {submission_id}")
+    episode = lock_episode(session, found.episode_id) if found.episode_id else None
+    return episode, lock_submission(session, submission_id)
+
+
+def _record(submission: Submission, report: Report) -> None:
+    submission.stage, submission.verdict = report.stage, report.verdict
+    submission.reward = reward_of(report, submission.reward_mode, partial_credit=submission.partial_credit)
+    submission.result = cast(dict[str, Any], storable(report.result()))
+    submission.environment = cast(dict[str, Any], storable(report.environment))
+    submission.phases = cast(dict[str, Any], storable(report.phases))
+
+
+def _take_turn(episode: Episode, report: Report, now: int) -> None:
+    episode.turns_used += 1
+    episode.active_at_ms = now
+    if report.correct and report.timing is not None:
+        episode.best_speedup = max(episode.best_speedup or 0.0, report.timing.speedup)
+    if episode.turns_used >= episode.max_turns:
+        end_episode(episode, EpisodeStatus.FINISHED, now)

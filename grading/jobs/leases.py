@@ -1,0 +1,64 @@
+"""Holding a claim: renewing it, saying which phase it is in, and giving it back."""
+
+from sqlalchemy import select, update
+
+from grading.clock import db_now_ms
+from grading.db import Database
+from grading.errors import FenceLost
+from grading.jobs.rows import lock_claim, lock_submission, send_back
+from grading.models import Attempt, Submission
+from grading.settings import Leases
+from grading.states import CLAIMED, AttemptEnd
+
+
+def renew(db: Database, submission_id: str, fence: int, leases: Leases) -> None:
+    """Extend the lease. Raises FenceLost: then the evaluation must be killed and nothing be written."""
+    _update_claim(db, submission_id, fence, lease_until_ms=db_now_ms() + round(leases.lease_s * 1000))
+
+
+def note_phase(db: Database, submission_id: str, fence: int, phase: str) -> None:
+    """Record what the grade is doing, for those who watch. Raises FenceLost."""
+    _update_claim(db, submission_id, fence, phase=phase[:200])
+
+
+def _update_claim(db: Database, submission_id: str, fence: int, **values: object) -> None:
+    statement = (
+        update(Submission)
+        .where(Submission.id == submission_id, Submission.fence == fence, Submission.status.in_(CLAIMED))
+        .values(**values)
+        .execution_options(synchronize_session=False)
+        .returning(Submission.id)
+    )
+    with db.write() as session:
+        changed = session.scalar(statement)
+    if changed is None:
+        raise FenceLost(f"submission {submission_id} is no longer held under fence {fence}")
+
+
+def hand_back(db: Database, submission_id: str, fence: int) -> None:
+    """Return a claim unfinished, at no cost to the submission. Raises FenceLost."""
+    with db.write() as session:
+        submission = lock_claim(session, submission_id, fence)
+        send_back(session, submission, AttemptEnd.HANDED_BACK, code="handed_back", detail="the worker shut down")
+
+
+def hand_back_slot(db: Database, slot_id: str, incarnation: str) -> list[str]:
+    """Return everything that this incarnation of a slot still holds; the ids of what went back to wait."""
+    with db.write() as session:
+        held = (
+            select(Submission.id)
+            .join(Attempt, (Attempt.submission_id == Submission.id) & (Attempt.fence == Submission.fence))
+            .where(
+                Submission.slot_id == slot_id, Submission.status.in_(CLAIMED), Attempt.incarnation == incarnation
+            )
+            .order_by(Submission.id)
+        )
+        returned = []
+        for submission_id in session.scalars(held).all():
+            submission = lock_submission(session, submission_id)
+            if submission.slot_id == slot_id and submission.status in CLAIMED:
+                send_back(
+                    session, submission, AttemptEnd.HANDED_BACK, code="handed_back", detail="the worker shut down"
+                )
+                returned.append(submission_id)
+        return returned

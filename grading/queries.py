@@ -1,0 +1,41 @@
+"""Reads that more than one house needs. Everything is seen within one project."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, defer
+
+from grading.errors import NotFound
+from grading.models import Attempt, Episode, Submission
+from grading.states import SubmissionStatus
+
+
+def episode(session: Session, project_id: str, episode_id: str) -> Episode:
+    """Raises NotFound, also for another project's episode."""
+    row = session.get(Episode, episode_id)
+    if row is None or row.project_id != project_id:
+        raise NotFound(f"there is no episode {episode_id}")
+    return row
+
+
+def history(session: Session, episode_id: str) -> Sequence[Submission]:
+    """The episode's submissions that have a verdict, by turn, without their sources."""
+    return session.scalars(
+        select(Submission)
+        .where(Submission.episode_id == episode_id, Submission.status == SubmissionStatus.COMPLETED)
+        .order_by(Submission.turn)
+        .options(defer(Submission.code))
+    ).all()
+
+
+def submission(session: Session, project_id: str, submission_id: str) -> Submission:
+    """Raises NotFound, also for another project's submission."""
+    row = session.get(Submission, submission_id)
+    if row is None or row.project_id != project_id:
+        raise NotFound(f"there is no submission {submission_id}")
+    return row
+
+
+def attempts(session: Session, submission_id: str) -> Sequence[Attempt]:
+    """Every attempt at a submission, first one first."""
+    return session.scalars(select(Attempt).where(Attempt.submission_id == submission_id).order_by(Attempt.fence)).all()
