@@ -122,7 +122,7 @@ class Submission(Base):
     priority: Mapped[int]
     gpu_kind: Mapped[str | None]
     needs_build: Mapped[bool]
-    lane: Mapped[str] = mapped_column(String(600))
+    lane: Mapped[str] = mapped_column(Text)
     queue: Mapped[str | None]
     rung_at_ms: Mapped[int | None]
     deadline_at_ms: Mapped[int]
@@ -187,7 +187,7 @@ class Attempt(Base):
     incarnation: Mapped[str]
     started_at_ms: Mapped[int]
     ended_at_ms: Mapped[int | None]
-    end: Mapped[AttemptEnd | None]
+    outcome: Mapped[AttemptEnd | None]
     code: Mapped[str | None]
     detail: Mapped[str | None] = mapped_column(Text)
 

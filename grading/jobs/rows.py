@@ -34,8 +34,8 @@ def close_attempt(session: Session, submission: Submission, end: AttemptEnd, **w
     """Record how the attempt under the row's present fence ended; an attempt is closed once."""
     session.execute(
         update(Attempt)
-        .where(Attempt.submission_id == submission.id, Attempt.fence == submission.fence, Attempt.end.is_(None))
-        .values(end=end, ended_at_ms=now_ms(session), **why)
+        .where(Attempt.submission_id == submission.id, Attempt.fence == submission.fence, Attempt.outcome.is_(None))
+        .values(outcome=end, ended_at_ms=now_ms(session), **why)
     )
 
 
