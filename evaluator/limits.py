@@ -17,6 +17,7 @@ class Limits:
     feedback_bytes: int = 8 * 1024
     correctness_trials: int = 5
     timing_s: float = 10.0
+    cpu_timing_s: float = 2.0
     timing_pairs_min: int = 3
     timing_pairs_max: int = 100
     tolerance: float = 1e-2

@@ -1,0 +1,215 @@
+"""A task on the bench: the reference, the shared segments, and the one checked call that all stages are made of."""
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from evaluator import tree
+from evaluator.errors import GraderFault, SubmissionFault
+from evaluator.judge.compare import Mismatch, Tolerance, compare
+from evaluator.judge.device import JudgeDevice
+from evaluator.judge.reference import Reference, Writer, tensors, total_bytes
+from evaluator.judge.runner_link import CallReply, RunnerLink
+from evaluator.judge.segments import Segment
+from evaluator.judge.work import count_work
+from evaluator.roofline.model import Work
+from evaluator.tensorspec import SpecError, TensorSpec, align
+from evaluator.verdicts import Verdict
+
+ARENA_SPARE_BYTES = 128 * 1024**2
+POISON = 0xFF  # NaN in every floating-point type, -1 in every signed integer
+
+
+@dataclass(frozen=True)
+class CallSeeds:
+    """Hidden seeds of one call: of its inputs, and of the RNG state that `forward` finds."""
+
+    inputs: int
+    forward: int
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """`precision` of fp32 products (`ieee` or `tf32`); a spin kernel ahead of the call; caches flushed before it."""
+
+    precision: str = "ieee"
+    spin_cycles: int = 0
+    flush: bool = False
+
+
+@dataclass(frozen=True)
+class CheckedCall:
+    """A call whose output was right; times in ms: the runner's claim and the judge's own clock."""
+
+    claim_ms: float
+    wall_ms: float
+    max_abs_err: float
+
+
+Variant = Callable[[list[Any]], list[Any]]
+
+
+class Bench:
+    """Everything of one task on one device that does not depend on a submission."""
+
+    def __init__(self, reference: Reference, device: JudgeDevice, tolerance: Tolerance, probe_seed: int) -> None:
+        self.reference = reference
+        self.device = device
+        self.tolerance = tolerance
+        self._draw: int | None = None
+        self._state_specs: dict[str, Any] = {}
+        self.work = self._probe(probe_seed)
+        self.exchange: Segment = device.segment(self._inputs_offset + self._input_bytes)
+        self.arenas: dict[str, Segment] = {}
+
+    def _probe(self, seed: int) -> Work:
+        """Run the reference once to learn every size. Raises GraderFault for a task that does not run."""
+        try:
+            self.reference.construct(seed)
+            inputs = self.reference.inputs(seed)
+            before = [tensor._version for tensor in tensors(inputs)]
+            work, output = count_work(self.reference, inputs, seed)
+        except GraderFault:
+            raise
+        except Exception as error:
+            detail = f"{self.reference.task_id}: {type(error).__name__}: {error}"
+            raise GraderFault("broken_task", detail, retryable=False) from error
+        self.mutated = {i for i, tensor in enumerate(tensors(inputs)) if tensor._version != before[i]}
+        self._inputs_offset = align(total_bytes(self.reference.state()))
+        self._input_bytes = total_bytes(inputs)
+        self._output_bytes = total_bytes(output)
+        return work
+
+    def arena(self, side: str) -> Segment:
+        """The output segment of one side, made when first asked for."""
+        if side not in self.arenas:
+            spare = ARENA_SPARE_BYTES if self.device.name == "cuda" else 0
+            room = self._output_bytes + max(self._output_bytes, spare) if spare else self._output_bytes
+            self.arenas[side] = self.device.segment(align(room))
+        return self.arenas[side]
+
+    def close(self) -> None:
+        """Give all segments back."""
+        self.exchange.close()
+        for arena in self.arenas.values():
+            arena.close()
+        self.arenas = {}
+
+    def construct(self, runner: RunnerLink, seed: int, deadline_s: float) -> list[str]:
+        """Build both sides under one hidden weight seed; names of weights that found no partner."""
+        if self._draw != seed:
+            self.reference.construct(seed)
+            self._draw = seed
+            writer = Writer(self.exchange.bytes)
+            self._state_specs = {}
+            for name, value in self.reference.state().items():
+                node, _ = writer.write(value)
+                self._state_specs[name] = node["tensor"]
+            self._init = tree.encode(_plain(self.reference.init_inputs(seed)), lambda value: None)
+            self.device.synchronize()
+        return runner.construct(self._init, self._state_specs, seed, deadline_s)
+
+    def uncompared_call(
+        self, runner: RunnerLink, side: str, seeds: CallSeeds, deadline_s: float, how: CallOptions
+    ) -> CheckedCall:
+        """One call of the trusted reference runner, whose output nobody doubts."""
+        inputs = self.reference.inputs(seeds.inputs)
+        reply, _, wall_ms = self._call(runner, side, inputs, seeds, deadline_s, how)
+        return CheckedCall(reply.elapsed_ms, wall_ms, 0.0)
+
+    def checked_call(
+        self,
+        runner: RunnerLink,
+        side: str,
+        seeds: CallSeeds,
+        deadline_s: float,
+        how: CallOptions,
+        variant: Variant | None = None,
+    ) -> CheckedCall:
+        """One call on fresh hidden inputs with its output compared. Raises SubmissionFault, or Mismatch."""
+        inputs = self.reference.inputs(seeds.inputs)
+        if variant is not None:
+            inputs = variant(inputs)
+        reply, views, wall_ms = self._call(runner, side, inputs, seeds, deadline_s, how)
+        found, regions = self._decode(reply, side)
+        key = secrets.randbits(63)
+        secured = [self.device.digest(region, key) for region in regions]
+        self._require_inputs_unchanged(inputs, views)
+        expected = self.reference.forward(inputs, seeds.forward)
+        self._require_no_alias(reply, expected, inputs)
+        max_abs_err = compare(found, expected, self.tolerance)
+        self._require_mutations(inputs, views)
+        if secured != [self.device.digest(region, key) for region in regions]:
+            raise SubmissionFault(Verdict.INCORRECT, "the output changed after forward had returned")
+        return CheckedCall(reply.elapsed_ms, wall_ms, max_abs_err)
+
+    def _call(
+        self,
+        runner: RunnerLink,
+        side: str,
+        inputs: list[Any],
+        seeds: CallSeeds,
+        deadline_s: float,
+        how: CallOptions,
+    ) -> tuple[CallReply, list[torch.Tensor], float]:
+        writer = Writer(self.exchange.bytes, self._inputs_offset)
+        described, views = writer.write(inputs)
+        self.arena(side).bytes.fill_(POISON)
+        if how.flush:
+            self.device.flush_cache()
+        self.device.synchronize()
+        started = time.perf_counter()
+        reply = runner.call(described, seeds.forward, how.precision, how.spin_cycles, deadline_s)
+        return reply, views, (time.perf_counter() - started) * 1e3
+
+    def _decode(self, reply: CallReply, side: str) -> tuple[Any, list[torch.Tensor]]:
+        """The claimed output as views of the judge's own memory, with the flat regions they cover."""
+        segments = {"exchange": self.exchange.bytes, "arena": self.arena(side).bytes}
+        sizes = {name: segment.numel() for name, segment in segments.items()}
+        regions: list[torch.Tensor] = []
+        self._output_segments: list[str] = []
+
+        def view(description: Any) -> torch.Tensor:
+            spec = TensorSpec.from_json(description, sizes)
+            region = segments[spec.segment][spec.offset : spec.offset + spec.extent_bytes]
+            regions.append(region)
+            self._output_segments.append(spec.segment)
+            return region.view(getattr(torch, spec.dtype)).as_strided(spec.shape, spec.stride)
+
+        try:
+            return tree.decode(reply.output, view), regions
+        except (SpecError, tree.TreeError) as error:
+            raise SubmissionFault(Verdict.INCORRECT, f"forward returned what cannot be compared: {error}") from None
+
+    def _require_no_alias(self, reply: CallReply, expected: Any, inputs: list[Any]) -> None:
+        owned = {tensor.untyped_storage().data_ptr() for tensor in tensors(inputs)}
+        aliases = any(tensor.untyped_storage().data_ptr() in owned for tensor in tensors(expected))
+        if "exchange" in self._output_segments and not aliases:
+            raise Mismatch("forward returned (a view of) one of its inputs; the reference returns a new tensor")
+
+    def _require_inputs_unchanged(self, inputs: list[Any], views: list[torch.Tensor]) -> None:
+        for i, (pristine, view) in enumerate(zip(tensors(inputs), views, strict=True)):
+            if i not in self.mutated and not self._same_bytes(pristine, view):
+                raise Mismatch(f"forward changed its input number {i + 1}; the reference leaves its inputs alone")
+
+    def _same_bytes(self, a: torch.Tensor, b: torch.Tensor) -> bool:
+        key = secrets.randbits(63)
+        digests = {self.device.digest(tensor.reshape(-1).view(torch.uint8), key) for tensor in (a, b)}
+        return len(digests) == 1
+
+    def _require_mutations(self, inputs: list[Any], views: list[torch.Tensor]) -> None:
+        """Where the reference itself writes to an input, the candidate must have written the same."""
+        for i, (changed, view) in enumerate(zip(tensors(inputs), views, strict=True)):
+            if i in self.mutated:
+                compare(view, changed, self.tolerance)
+
+
+def _plain(value: Any) -> Any:
+    """Constructor arguments as JSON can carry them. Raises GraderFault for what it cannot."""
+    if isinstance(value, torch.Tensor | torch.nn.Module | torch.dtype):
+        raise GraderFault("unsupported_task", f"init inputs of type {type(value).__name__}", retryable=False)
+    return value

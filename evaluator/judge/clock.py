@@ -1,0 +1,43 @@
+"""Phases of one grade with their seconds, and the time that is left of its limits."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from evaluator.errors import SubmissionFault
+from evaluator.verdicts import Verdict
+
+
+class PhaseClock:
+    """Times phases (`phases`, seconds by name) and tells a listener when one begins."""
+
+    def __init__(self, on_phase: Callable[[str], None], run_s: float) -> None:
+        self._on_phase = on_phase
+        self._run_s = run_s
+        self._end = time.monotonic() + run_s
+        self.phases: dict[str, float] = {}
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Everything inside counts as `name`; a name may come again."""
+        self._on_phase(name)
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.phases[name] = round(self.phases.get(name, 0.0) + time.monotonic() - started, 4)
+
+    def restart_run(self) -> None:
+        """Start the run limit anew: a build has a limit of its own."""
+        self._end = time.monotonic() + self._run_s
+
+    def remaining_s(self) -> float:
+        """Seconds left of the whole run."""
+        return self._end - time.monotonic()
+
+    def limit(self, limit_s: float) -> float:
+        """The smaller of a step's own limit and what is left. Raises SubmissionFault when nothing is left."""
+        remaining = self.remaining_s()
+        if remaining <= 0:
+            raise SubmissionFault(Verdict.TIMEOUT, f"the whole run took longer than {self._run_s:g} s")
+        return min(limit_s, remaining)

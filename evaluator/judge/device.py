@@ -1,0 +1,145 @@
+"""What the judge needs of a device: segments, a digest, a cache flush, memory figures and a description."""
+
+import ctypes
+import hashlib
+import platform
+import time
+from typing import Any, Protocol
+
+import torch
+
+from evaluator.errors import GraderFault
+from evaluator.judge.digest import cuda_digest
+from evaluator.judge.segments import CudaSegment, Segment, ShmSegment
+
+_SPIN_PROBE_CYCLES = 10_000_000
+
+
+class JudgeDevice(Protocol):
+    """`name` is torch's name of the device type, `cpu` or `cuda`."""
+
+    name: str
+    gpu_name: str | None
+
+    def segment(self, size: int) -> Segment:
+        """A segment of `size` bytes for runners to map."""
+
+    def synchronize(self) -> None:
+        """Wait for all work queued on the device."""
+
+    def digest(self, data: torch.Tensor, key: int) -> bytes:
+        """A digest of a contiguous uint8 tensor that depends on the position of every byte."""
+
+    def flush_cache(self) -> None:
+        """Evict inputs and outputs from the device's caches."""
+
+    def spin_cycles(self, duration_s: float) -> int:
+        """Clock cycles for which a spin kernel runs that long; 0 where there is none."""
+
+    def free_bytes(self) -> int:
+        """Memory that is free for segments."""
+
+    def describe(self) -> dict[str, Any]:
+        """The `environment` of a result."""
+
+
+class CpuJudgeDevice:
+    name = "cpu"
+    gpu_name: str | None = None
+
+    def segment(self, size: int) -> Segment:
+        return ShmSegment(size)
+
+    def synchronize(self) -> None:
+        return None
+
+    def digest(self, data: torch.Tensor, key: int) -> bytes:
+        digest = hashlib.blake2b(data.numpy().data, digest_size=16, key=key.to_bytes(8, "big"))
+        return digest.digest()
+
+    def flush_cache(self) -> None:
+        return None
+
+    def spin_cycles(self, duration_s: float) -> int:
+        return 0
+
+    def free_bytes(self) -> int:
+        with open("/proc/meminfo") as file:
+            kib = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable:"))
+        return kib * 1024
+
+    def describe(self) -> dict[str, Any]:
+        return {"device": "cpu", "gpu": None, "gpu_id": None, "cpu": platform.machine(), **_versions()}
+
+
+class CudaJudgeDevice:
+    """The GPU that CUDA lists first for this process; the caller hides the others."""
+
+    name = "cuda"
+
+    def __init__(self) -> None:
+        if not torch.cuda.is_available():
+            raise GraderFault("no_cuda", "no CUDA device is usable here", retryable=False)
+        self._properties = torch.cuda.get_device_properties(0)
+        self.gpu_name: str | None = self._properties.name
+        flush_bytes = 2 * max(self._properties.L2_cache_size, 1 << 20)
+        self._flush = torch.zeros(flush_bytes // 4, dtype=torch.int32, device="cuda")
+        self._cycles_per_s = self._measure_spin()
+
+    def segment(self, size: int) -> Segment:
+        return CudaSegment(size)
+
+    def synchronize(self) -> None:
+        torch.cuda.synchronize()
+
+    def digest(self, data: torch.Tensor, key: int) -> bytes:
+        return cuda_digest(data, key)
+
+    def flush_cache(self) -> None:
+        # Ends with a read, so that no dirty line drains inside the timed window.
+        self._flush.add_(1)
+        self._flush.sum()
+
+    def spin_cycles(self, duration_s: float) -> int:
+        return int(self._cycles_per_s * duration_s)
+
+    def free_bytes(self) -> int:
+        torch.cuda.empty_cache()
+        return int(torch.cuda.mem_get_info()[0])
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "device": "cuda",
+            "gpu": self.gpu_name,
+            "gpu_id": f"GPU-{self._properties.uuid}",
+            "compute_capability": f"{self._properties.major}.{self._properties.minor}",
+            "cuda": torch.version.cuda,
+            "driver": _driver_version(),
+            **_versions(),
+        }
+
+    def _measure_spin(self) -> float:
+        for _ in range(2):
+            torch.cuda.synchronize()
+            started = time.perf_counter()
+            torch.cuda._sleep(_SPIN_PROBE_CYCLES)
+            torch.cuda.synchronize()
+        return _SPIN_PROBE_CYCLES / (time.perf_counter() - started)
+
+
+def make_device(kind: str) -> JudgeDevice:
+    """The device of an evaluator kind, `gpu` or `cpu`. Raises GraderFault where there is none."""
+    device: JudgeDevice = CudaJudgeDevice() if kind == "gpu" else CpuJudgeDevice()
+    return device
+
+
+def _driver_version() -> int:
+    version = ctypes.c_int()
+    ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
+    return version.value
+
+
+def _versions() -> dict[str, str]:
+    import triton
+
+    return {"torch": str(torch.__version__), "triton": triton.__version__, "python": platform.python_version()}

@@ -1,0 +1,157 @@
+"""The judge's end of one runner: requests with deadlines, replies that are checked, a kill that leaves nothing."""
+
+import os
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator.errors import Cancelled, GraderFault, SubmissionFault
+from evaluator.verdicts import Verdict
+from evaluator.wire import Channel, DeadlinePassed, Interrupted, PeerClosed, WireError
+
+MAX_REPLY_BYTES = 256 * 1024
+# The faults that a runner may report, and the verdict each leads to.
+FAULT_VERDICTS = {
+    "import": Verdict.COMPILE_ERROR,
+    "compile": Verdict.COMPILE_ERROR,
+    "runtime": Verdict.RUNTIME_ERROR,
+    "memory": Verdict.RUNTIME_ERROR,
+    "output": Verdict.INCORRECT,
+    "format": Verdict.FORMAT_VIOLATION,
+}
+_PREFIX = {"memory": "out of memory: "}
+
+
+@dataclass(frozen=True)
+class CallReply:
+    """What a runner claims about one call; `output` is still unchecked JSON."""
+
+    output: Any
+    elapsed_ms: float
+
+
+class RunnerLink:
+    """`reap` kills the process with all its descendants and tells its wait status."""
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        reap: Callable[[], int | None],
+        *,
+        trusted: bool,
+        interrupt_fd: int | None,
+    ) -> None:
+        self._channel = Channel(sock, max_bytes=MAX_REPLY_BYTES)
+        self._reap = reap
+        self._trusted = trusted
+        self._interrupts = [] if interrupt_fd is None else [interrupt_fd]
+        self._next_call = 0
+        self._dead = False
+
+    def ready(self, deadline_s: float) -> dict[str, Any]:
+        """Wait until the runner has confined itself; its isolation record. Raises GraderFault if it cannot."""
+        try:
+            reply = self._channel.receive(deadline_s=deadline_s, interrupts=self._interrupts)
+        except Interrupted:
+            self.kill()
+            raise Cancelled("cancelled while a runner started") from None
+        except WireError as error:
+            status = self.kill()
+            raise GraderFault("runner_start", f"{error}; {describe_status(status)}") from error
+        return dict(reply.get("isolation") or {})
+
+    def load(self, source: str, entry: str, deadline_s: float) -> None:
+        """Import the source. Raises SubmissionFault."""
+        self._request({"type": "load", "source": source, "entry": entry}, "loaded", deadline_s, "import")
+
+    def construct(self, init: Any, weights: dict[str, Any], seed: int, deadline_s: float) -> list[str]:
+        """Instantiate the model; names of weights that found no partner. Raises SubmissionFault."""
+        request = {"type": "construct", "init": init, "weights": weights, "seed": seed}
+        reply = self._request(request, "constructed", deadline_s, "__init__")
+        names = reply.get("unmatched")
+        if not isinstance(names, list):
+            raise self._out_of_turn()
+        return [str(name)[:200] for name in names[:100]]
+
+    def call(self, inputs: Any, seed: int, precision: str, spin_cycles: int, deadline_s: float) -> CallReply:
+        """One forward. Raises SubmissionFault; the reply is the runner's claim and proves nothing."""
+        self._next_call += 1
+        request = {
+            "type": "call",
+            "id": self._next_call,
+            "inputs": inputs,
+            "seed": seed,
+            "precision": precision,
+            "spin_cycles": spin_cycles,
+        }
+        reply = self._request(request, "result", deadline_s, "forward")
+        elapsed_ms = _claimed_ms(reply.get("elapsed_ms"))
+        if reply.get("id") != self._next_call or elapsed_ms is None:
+            raise self._out_of_turn()
+        return CallReply(reply.get("output"), elapsed_ms)
+
+    def kill(self) -> int | None:
+        """End the runner and all it started; its wait status where this call ended it."""
+        if self._dead:
+            return None
+        self._dead = True
+        self._channel.close()
+        return self._reap()
+
+    def _request(self, message: dict[str, Any], expected: str, deadline_s: float, what: str) -> dict[str, Any]:
+        try:
+            self._channel.send(message, deadline_s=deadline_s)
+            reply = self._channel.receive(deadline_s=deadline_s, interrupts=self._interrupts)
+        except Interrupted:
+            self.kill()
+            raise Cancelled("cancelled while the candidate ran") from None
+        except DeadlinePassed:
+            self.kill()
+            raise self._fault(Verdict.TIMEOUT, f"{what} did not return within {deadline_s:g} s") from None
+        except PeerClosed:
+            status = self.kill()
+            raise self._fault(Verdict.RUNTIME_ERROR, f"the process died in {what}: {describe_status(status)}") from None
+        except WireError:
+            self.kill()
+            raise self._out_of_turn() from None
+        if reply.get("type") == "fault":
+            raise self._reported_fault(reply)
+        if reply.get("type") != expected:
+            raise self._out_of_turn()
+        return reply
+
+    def _reported_fault(self, reply: dict[str, Any]) -> Exception:
+        kind, text = reply.get("kind"), reply.get("text")
+        if kind not in FAULT_VERDICTS or not isinstance(text, str):
+            return self._out_of_turn()
+        return self._fault(FAULT_VERDICTS[kind], _PREFIX.get(kind, "") + text)
+
+    def _out_of_turn(self) -> Exception:
+        self.kill()
+        return self._fault(
+            Verdict.RUNTIME_ERROR, "the candidate's process sent something that is no answer to the request"
+        )
+
+    def _fault(self, verdict: Verdict, feedback: str) -> Exception:
+        if self._trusted:
+            return GraderFault("reference_failed", f"{verdict}: {feedback}", retryable=verdict is not Verdict.TIMEOUT)
+        return SubmissionFault(verdict, feedback)
+
+
+def _claimed_ms(value: Any) -> float | None:
+    """A claimed duration in ms, or None for anything that is none (JSON numbers may be huge or infinite)."""
+    if type(value) not in (int, float) or not 0 <= value < 1e9:
+        return None
+    return float(value)
+
+
+def describe_status(status: int | None) -> str:
+    """A wait status in words."""
+    if status is None:
+        return "no exit status"
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        return f"killed by {signal.Signals(number).name}" if number in set(signal.Signals) else f"signal {number}"
+    return f"exit code {os.WEXITSTATUS(status)}"

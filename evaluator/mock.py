@@ -1,0 +1,120 @@
+"""The `mock` evaluator: real static checks, and a verdict that is a function of task and source alone.
+
+For trainers' own tests, on machines that grade nothing. A comment line of the source may ask for an outcome:
+
+    # mock: correct speedup=2.5
+    # mock: incorrect
+    # mock: timeout eval_s=0.3          (any verdict's name; how long the grade takes, in seconds)
+    # mock: drawn eval_s=0.3            (the verdict from the hash)
+    # mock: fault code=device_fault     (we fail: no verdict)
+
+Without one, the outcome is drawn from a hash. Every result says `mock`, in its environment and in its feedback.
+"""
+
+import hashlib
+import re
+import threading
+import time
+
+from evaluator.client import OnPhase
+from evaluator.config import EvaluatorConfig
+from evaluator.errors import Cancelled, GraderFault
+from evaluator.report import Report, Timing
+from evaluator.static import check, render
+from evaluator.submission import Submission
+from evaluator.verdicts import Verdict
+
+DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*mock:[ \t]*(\w+)((?:[ \t]+\w+=[\w.]+)*)[ \t]*$", re.MULTILINE)
+EVAL_MAX_S = 600.0
+T_REF_MS = 1.0
+SPREAD = 0.001
+PHASES = ("compile", "correctness", "timing")
+# out of 16 hashes; half are correct, so that a trainer's test sees every reward soon
+DRAW = (
+    *(Verdict.CORRECT,) * 8,
+    *(Verdict.INCORRECT,) * 3,
+    *(Verdict.COMPILE_ERROR,) * 2,
+    Verdict.RUNTIME_ERROR,
+    Verdict.TIMEOUT,
+    Verdict.REJECTED_TIMING,
+)
+
+
+class MockEvaluator:
+    """Implements `evaluator.client.Evaluator` in the calling process; one evaluation at a time."""
+
+    def __init__(self, config: EvaluatorConfig) -> None:
+        self._config = config
+        self._aborted = threading.Event()
+
+    def evaluate(self, submission: Submission, on_phase: OnPhase) -> Report:
+        """See Evaluator; takes `mock_eval_s`, spread over the phases."""
+        started = time.monotonic()
+        on_phase("format")
+        findings = check(submission.code, submission.language, source_bytes_max=self._config.limits.source_bytes)
+        if any(finding.severity == "error" for finding in findings):
+            return self._report(Verdict.FORMAT_VIOLATION, render(findings), None, {"format": _since(started)})
+        outcome, options = directive(submission.code)
+        phases = {"format": _since(started)} | self._pass_time(options, on_phase)
+        if outcome == "fault":
+            raise GraderFault(options.get("code", "device_fault"), "the source asked the mock evaluator for a fault")
+        verdict, speedup = drawn(submission)
+        if outcome is not None:
+            verdict, speedup = Verdict(outcome), _number(options, "speedup", 2.0)
+        timed = verdict is Verdict.CORRECT
+        feedback = f"mock: {verdict}, made up from the source without running it"
+        return self._report(verdict, feedback, speedup if timed else None, phases)
+
+    def abort(self) -> None:
+        """See Evaluator."""
+        self._aborted.set()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _pass_time(self, options: dict[str, str], on_phase: OnPhase) -> dict[str, float]:
+        eval_s = min(_number(options, "eval_s", self._config.mock_eval_s), EVAL_MAX_S)
+        phases = {}
+        for phase in PHASES:
+            started = time.monotonic()
+            on_phase(phase)
+            if self._aborted.wait(eval_s / len(PHASES)):
+                raise Cancelled("the mock evaluation was aborted")
+            phases[phase] = _since(started)
+        return phases
+
+    def _report(self, verdict: Verdict, feedback: str, speedup: float | None, phases: dict[str, float]) -> Report:
+        timing = None
+        if speedup is not None:
+            interval = (speedup * (1 - SPREAD), speedup * (1 + SPREAD))
+            timing = Timing(T_REF_MS, T_REF_MS / speedup, speedup, interval, pairs=10)
+        environment = {"gpu": "mock", "device": "mock", "evaluator": "mock", "mock": True, "isolation": {}}
+        return Report(verdict, feedback, timing=timing, environment=environment, phases=phases)
+
+
+def directive(code: str) -> tuple[str | None, dict[str, str]]:
+    """What the first directive of a source asks for: an outcome (None where it asks for none) and its options."""
+    found = DIRECTIVE.search(code)
+    if found is None:
+        return None, {}
+    outcome, options = found[1], dict(option.split("=", 1) for option in found[2].split())
+    known = outcome == "fault" or outcome in {str(verdict) for verdict in Verdict}
+    return (outcome if known else None), options
+
+
+def drawn(submission: Submission) -> tuple[Verdict, float]:
+    """(verdict, speedup) of a source that asks for nothing: the same for the same task and source, always."""
+    digest = hashlib.sha256(f"{submission.task_id}\n{submission.code}".encode("utf-8", "replace")).digest()
+    return DRAW[digest[0] % len(DRAW)], round(2 ** (digest[1] / 64 - 1), 3)
+
+
+def _number(options: dict[str, str], name: str, default: float) -> float:
+    try:
+        value = float(options.get(name, default))
+    except ValueError:
+        return default
+    return value if 0 < value < float("inf") else default
+
+
+def _since(started: float) -> float:
+    return round(time.monotonic() - started, 6)

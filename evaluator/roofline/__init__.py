@@ -1,0 +1,1 @@
+"""The least time that a task's work can take on a known GPU."""

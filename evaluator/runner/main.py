@@ -1,0 +1,120 @@
+"""One runner's life: confine itself, map the judge's buffers, then load, construct and call the candidate."""
+
+import os
+import socket
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from evaluator import tree
+from evaluator.runner import attach, candidate
+from evaluator.runner.candidate import CandidateFault, faults
+from evaluator.runner.devices import CpuDevice, CudaDevice
+from evaluator.runner.flags import set_precision
+from evaluator.runner.weights import construct
+from evaluator.tensorspec import TensorSpec
+from evaluator.wire import Channel, PeerClosed
+
+
+def run(setup: dict[str, Any], fds: list[int]) -> None:
+    """Serve the judge over the first descriptor until it closes the channel."""
+    channel = Channel(socket.socket(fileno=fds[0]))
+    torch.set_num_threads(int(setup["threads"]))
+    runner = Runner(setup, fds[1:])
+    channel.send({"type": "ready", "isolation": runner.isolation})
+    while True:
+        try:
+            request = channel.receive(deadline_s=None)
+        except PeerClosed:
+            return
+        try:
+            reply = runner.handle(request)
+        except CandidateFault as fault:
+            reply = {"type": "fault", "kind": fault.kind, "text": fault.text}
+        channel.send(reply)
+
+
+class Runner:
+    """Holds the candidate's module and model between the judge's requests."""
+
+    def __init__(self, setup: dict[str, Any], fds: list[int]) -> None:
+        self._scratch = Path(setup["scratch"])
+        self._name = str(setup["module"])
+        self._device_name = str(setup["device"])
+        if self._device_name == "cuda":
+            torch.cuda.init()
+        descriptions = setup["segments"]
+        passed = iter(fds)
+        self._segments = {
+            name: attach.attach(descriptions[name], next(passed) if descriptions[name]["kind"] == "shm" else None)
+            for name in ("exchange", "arena")
+        }
+        self._sizes = {name: segment.size for name, segment in self._segments.items()}
+        arena, exchange = self._segments["arena"], self._segments["exchange"]
+        self._device: CpuDevice | CudaDevice
+        if self._device_name == "cuda":
+            self._device = CudaDevice(arena, exchange, str(setup["allocator"]))
+        else:
+            self._device = CpuDevice(arena, exchange)
+        self.isolation: dict[str, Any] = {}
+        os.chdir(self._scratch)
+        self._module: ModuleType | None = None
+        self._model: Any = None
+        self._previous_out: Any = None
+
+    def handle(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer one request. Raises CandidateFault where the candidate's code fails."""
+        match request["type"]:
+            case "load":
+                return self._load(request)
+            case "construct":
+                return self._construct(request)
+            case "call":
+                return self._call(request)
+        raise ValueError(f"unknown request {request['type']!r}")
+
+    def _load(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._module = candidate.load(str(request["source"]), self._scratch, self._name)
+        self._entry = getattr(self._module, str(request["entry"]), None)
+        if not isinstance(self._entry, type):
+            raise CandidateFault("import", f"the module defines no class {request['entry']}")
+        return {"type": "loaded"}
+
+    def _construct(self, request: dict[str, Any]) -> dict[str, Any]:
+        init = tree.decode(request["init"], self._tensor)
+        weights = {name: self._tensor(spec) for name, spec in request["weights"].items()}
+        self._model = self._previous_out = None
+        with faults("runtime", self._name):
+            self._model, unmatched = construct(
+                self._entry, init, weights, seed=int(request["seed"]), device=self._device_name
+            )
+        return {"type": "constructed", "unmatched": unmatched}
+
+    def _call(self, request: dict[str, Any]) -> dict[str, Any]:
+        inputs = tree.decode(request["inputs"], self._tensor)
+        self._previous_out = None
+        set_precision(str(request["precision"]))
+        torch.manual_seed(int(request["seed"]))
+        model = self._model
+        with faults("runtime", self._name), torch.no_grad():
+            out, specs, elapsed_ms = self._device.timed(lambda: model(*inputs), int(request["spin_cycles"]))
+        self._previous_out = out
+        try:
+            described = tree.encode(out, lambda value: _describe(value, specs))
+        except tree.TreeError as error:
+            raise CandidateFault("output", f"forward returned what cannot be compared: {error}") from None
+        return {"type": "result", "id": request["id"], "output": described, "elapsed_ms": elapsed_ms}
+
+    def _tensor(self, description: Any) -> torch.Tensor:
+        spec = TensorSpec.from_json(description, self._sizes)
+        return self._segments[spec.segment].view(spec)
+
+
+def _describe(value: Any, specs: dict[int, TensorSpec]) -> dict[str, Any] | None:
+    if type(value) is torch.Tensor:
+        return specs[id(value)].to_json()
+    if isinstance(value, torch.Tensor):
+        raise tree.TreeError(f"{type(value).__name__}, a subclass of torch.Tensor")
+    return None

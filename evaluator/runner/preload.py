@@ -1,0 +1,19 @@
+"""What a zygote imports and warms before it forks, so that no runner pays for it again."""
+
+import os
+
+
+def run(kind: str) -> None:
+    """Import torch and triton for `kind` (`cpu` or `gpu`) without starting threads or touching a device."""
+    if kind == "cpu":
+        os.environ["TRITON_INTERPRET"] = "1"
+    import torch
+    import torch.utils.cpp_extension
+    import triton.language  # noqa: F401 - imported for the runners to inherit
+
+    torch.set_num_threads(1)
+    if kind == "cpu":
+        from evaluator.runner.interpreter import install_benchmarker, warm_up
+
+        install_benchmarker()
+        warm_up()
