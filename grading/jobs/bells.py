@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session
+from sqlalchemy.sql.elements import ColumnElement
 
 from grading.clock import db_now_ms, now_ms
 from grading.db import Database
@@ -16,6 +17,10 @@ from grading.models import Slot, Submission
 from grading.states import CLAIMED, SlotState, SubmissionStatus
 
 PAGE = 500
+# a bell that an idle slot has not answered by then was lost with its broker, and is rung again
+BELL_TRAVEL_MS = 4000
+# by then, whoever took the row in has rung for it or cannot
+OVERLOOKED_MS = 2000
 
 
 @dataclass(frozen=True)
@@ -35,17 +40,15 @@ def assign_bells(db: Database, submission_ids: Sequence[str]) -> list[Bell]:
     return _assign(db, wanted)
 
 
-def missing_bells(db: Database, older_than_s: float) -> list[Bell]:
-    """Bells for rows that wait without one, or whose bell is older than `older_than_s` on a queue with nothing to do.
+def missing_bells(db: Database) -> list[Bell]:
+    """Bells for rows that wait without one, or with one on the queue of a slot that no longer takes work.
 
-    A broker that was emptied leaves rows with bells that nobody will hear: their slots look idle.
+    Bells that a broker lost need no search: each idle slot finds, every other second, that it has been rung for long
+    ago or that rows wait which it may take.
     """
-    with db.read() as session:
-        now = now_ms(session)
-        busy = select(Slot.queue).join(Submission, Submission.slot_id == Slot.id).where(Submission.status.in_(CLAIMED))
-        stale = (Submission.rung_at_ms <= now - round(older_than_s * 1000)) & Submission.queue.not_in(busy)
-        fresh = Submission.created_at_ms <= now - round(older_than_s * 1000)
-    return _assign(db, or_(Submission.queue.is_(None) & fresh, stale))
+    live = select(Slot.queue).where(Slot.state == SlotState.READY, Slot.lease_until_ms > db_now_ms())
+    overlooked = Submission.created_at_ms <= db_now_ms() - OVERLOOKED_MS
+    return _assign(db, or_(Submission.queue.is_(None) & overlooked, Submission.queue.not_in(live)))
 
 
 def bell_for_idle_slot(db: Database, slot_id: str, incarnation: str) -> Bell | None:
@@ -54,11 +57,20 @@ def bell_for_idle_slot(db: Database, slot_id: str, incarnation: str) -> Bell | N
     None where the slot is busy or may not work, where nothing waits, or where it has been rung for and has yet to come.
     Raises FenceLost.
     """
-    with db.write() as session:
-        slot = ready_slot(session, slot_id, incarnation)
-        if slot is None or _running(session, slot.id):
+    with db.read() as session:
+        if not _wanted(session, slot_id, incarnation):
             return None
-        return _ring_for(session, slot)
+    with db.write() as session:
+        slot = _wanted(session, slot_id, incarnation)
+        return _ring_for(session, slot) if slot else None
+
+
+def _wanted(session: Session, slot_id: str, incarnation: str) -> Slot | None:
+    """The slot, if it is idle and something waits for it: a read, so that idle slots cost no write."""
+    slot = ready_slot(session, slot_id, incarnation)
+    if slot is None or _running(session, slot.id):
+        return None
+    return slot if session.scalar(select(Submission.id).where(eligible(slot)).limit(1)) else None
 
 
 def bells_after_claim(db: Database, queue: str | None, slot_queue: str) -> list[Bell]:
@@ -78,7 +90,19 @@ def bells_after_claim(db: Database, queue: str | None, slot_queue: str) -> list[
         return bells
 
 
-def _assign(db: Database, wanted: object) -> list[Bell]:
+def unring(db: Database, bells: Sequence[Bell]) -> None:
+    """Take bells that were not rung off their rows, unless the rows have moved on."""
+    with db.write() as session:
+        for bell in bells:
+            session.execute(
+                update(Submission)
+                .where(Submission.id == bell.submission_id, Submission.queue == bell.queue, IS_WAITING)
+                .values(queue=None, rung_at_ms=None)
+                .execution_options(synchronize_session=False)
+            )
+
+
+def _assign(db: Database, wanted: ColumnElement[bool]) -> list[Bell]:
     with db.write() as session:
         slots = _healthy_slots(session)
         if not slots:
@@ -86,7 +110,7 @@ def _assign(db: Database, wanted: object) -> list[Bell]:
         load = _load(session, slots)
         rows = session.scalars(
             select(Submission)
-            .where(IS_WAITING, wanted)  # type: ignore[arg-type]
+            .where(IS_WAITING, wanted)
             .where(or_(Submission.status == SubmissionStatus.READY, Submission.needs_build.is_(False)))
             .order_by(Submission.id)
             .limit(PAGE)
@@ -142,8 +166,10 @@ def _load(session: Session, slots: Sequence[Slot]) -> Counter[str]:
 
 
 def _ring_for(session: Session, slot: Slot) -> Bell | None:
-    rung = select(Submission.id).where(IS_WAITING, Submission.queue == slot.queue).limit(1)
-    if session.scalar(rung) is not None:
+    on_its_way = select(Submission.id).where(
+        IS_WAITING, Submission.queue == slot.queue, Submission.rung_at_ms > now_ms(session) - BELL_TRAVEL_MS
+    )
+    if session.scalar(on_its_way.limit(1)) is not None:
         return None
     row = session.scalars(
         select(Submission)

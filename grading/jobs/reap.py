@@ -19,6 +19,7 @@ from grading.states import CLAIMED, UNFINISHED, AttemptEnd, EpisodeStatus, Submi
 
 REAPER_LOCK = 0x6B67_7265_6170
 PAGE = 200
+LEAP_PASSES = 3
 
 
 @dataclass
@@ -31,23 +32,39 @@ class Reaped:
     acted: bool = True
 
 
-def reap(db: Database, leases: Leases, *, leases_count: bool = True) -> Reaped:
-    """Do one pass, or nothing while another reaper acts.
+class Reaper:
+    """Passes that share what they saw of the database's clock.
 
-    `leases_count=False` spares claims whose lease ran out: after an outage of the database nobody could renew, so the
-    caller waits one lease before it judges them.
+    After an outage nobody could renew, so expired leases prove nothing: they are judged again one lease later. An
+    outage shows as a leap between two passes of one reaper, whether the database was away, frozen or this process was.
     """
-    done = Reaped()
-    with db.write() as session:
-        if not _alone(session):
-            done.acted = False
-            return done
-        _each(session, Submission.deadline_at_ms <= db_now_ms(), lambda row: _expire(session, row, done))
-        if leases_count:
-            lapsed = Submission.lease_until_ms <= db_now_ms()
-            _each(session, lapsed & Submission.status.in_(CLAIMED), lambda row: _lose(session, row, leases, done))
-        done.episodes = _expire_episodes(session, leases)
-    return done
+
+    def __init__(self, db: Database, leases: Leases) -> None:
+        self._db, self._leases = db, leases
+        self._seen_ms: int | None = None
+        self._spare_until_ms = 0
+
+    def run_once(self) -> Reaped:
+        """Do one pass, or nothing while another reaper acts."""
+        done = Reaped()
+        with self._db.write() as session:
+            spare = self._spares(now_ms(session))
+            if not _alone(session):
+                done.acted = False
+                return done
+            _each(session, Submission.deadline_at_ms <= db_now_ms(), lambda row: _expire(session, row, done))
+            if not spare:
+                lapsed = (Submission.lease_until_ms <= db_now_ms()) & Submission.status.in_(CLAIMED)
+                _each(session, lapsed, lambda row: _lose(session, row, self._leases, done))
+            done.episodes = _expire_episodes(session, self._leases)
+        return done
+
+    def _spares(self, now: int) -> bool:
+        leap_ms = round(LEAP_PASSES * self._leases.reap_s * 1000)
+        if self._seen_ms is None or now - self._seen_ms > leap_ms:
+            self._spare_until_ms = now + round(self._leases.lease_s * 1000)
+        self._seen_ms = now
+        return now < self._spare_until_ms
 
 
 def _alone(session: Session) -> bool:

@@ -61,12 +61,19 @@ def renew_slot(db: Database, slot_id: str, incarnation: str, leases: Leases) -> 
 
 
 def set_slot_state(
-    db: Database, slot_id: str, incarnation: str | None, state: SlotState, reason: str | None = None
+    db: Database,
+    slot_id: str,
+    incarnation: str | None,
+    state: SlotState,
+    reason: str | None = None,
+    environment: dict[str, Any] | None = None,
 ) -> Slot:
-    """Change what a slot may do; operators give no incarnation. Raises FenceLost."""
+    """Change what a slot may do, and what is known of its device; operators give no incarnation. Raises FenceLost."""
     with db.write() as session:
         slot = _held(session, slot_id, incarnation)
         _change(slot, state, reason, now_ms(session))
+        if environment is not None:
+            slot.environment = environment
         return slot
 
 
