@@ -1,0 +1,112 @@
+"""What every request handler may use: settings, database, tasks, bells, hints, logs and waiters of this process."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import redis
+from flask import Flask, current_app
+from sqlalchemy import select
+from sqlalchemy.orm import defer
+
+from app.services.queue_estimate import QueueEstimates
+from app.waiters import Waiters
+from evaluator.tasks import Catalogue
+from evaluator.tasks.task import Device
+from grading import events
+from grading.celery_app import make_celery
+from grading.db import Database
+from grading.logs import EvaluationLog
+from grading.models import Submission
+from grading.queue import BackgroundRinger, Ringer
+from grading.secret import server_secret
+from grading.settings import Settings
+from grading.states import UNFINISHED
+
+KEY = "kernel_grader"
+CONNECTIONS = 16
+WAITERS_MAX = 960  # of gunicorn's 1,024 threads: the rest answers everybody who does not wait
+READ_CHUNK = 500
+PING_TIMEOUT_S = 0.5
+
+
+@dataclass(frozen=True)
+class Context:
+    """One per process; everything in it may be used from many threads at once."""
+
+    settings: Settings
+    db: Database
+    tasks: Catalogue
+    secret: bytes
+    bells: BackgroundRinger
+    hints: events.Publisher
+    log: EvaluationLog
+    waiters: Waiters[Submission]
+    queue: QueueEstimates
+
+    @property
+    def task_device(self) -> Device:
+        """The device whose sizes tasks are shown with."""
+        return "cuda" if self.settings.evaluator == "gpu" else "cpu"
+
+    def broker_up(self) -> bool:
+        """Whether the broker answers within half a second."""
+        client = redis.Redis.from_url(
+            self.settings.redis_url,
+            socket_timeout=PING_TIMEOUT_S,
+            socket_connect_timeout=PING_TIMEOUT_S,
+            retry=None,
+        )
+        with client:
+            try:
+                return bool(client.ping())
+            except (redis.RedisError, OSError):
+                return False
+
+
+def make_context(settings: Settings) -> Context:
+    """Read the tasks and prepare connections; nothing is connected yet. Raises SettingsError or TaskSetError."""
+    db = Database(settings.database_url, pool_size=CONNECTIONS)
+
+    def read_ended(ids: Collection[str]) -> dict[str, Submission]:
+        return ended_submissions(db, ids)
+
+    def ended_ids() -> Iterator[str | None]:
+        return events.ended_ids(settings.redis_url)
+
+    return Context(
+        settings=settings,
+        db=db,
+        tasks=Catalogue(settings.kernelbench_dir),
+        secret=server_secret(settings),
+        bells=BackgroundRinger(Ringer(make_celery(settings), db)),
+        hints=events.Publisher(settings.redis_url),
+        log=EvaluationLog(settings.eval_log),
+        waiters=Waiters(read_ended, ended_ids, cap=WAITERS_MAX),
+        queue=QueueEstimates(db),
+    )
+
+
+def ended_submissions(db: Database, ids: Collection[str]) -> dict[str, Submission]:
+    """Those of `ids` that have ended, without their sources."""
+    found: dict[str, Submission] = {}
+    wanted = list(ids)
+    with db.read() as session:
+        for start in range(0, len(wanted), READ_CHUNK):
+            rows = session.scalars(
+                select(Submission)
+                .where(Submission.id.in_(wanted[start : start + READ_CHUNK]), Submission.status.not_in(UNFINISHED))
+                .options(defer(Submission.code, raiseload=True))
+            )
+            found.update((row.id, row) for row in rows)
+    return found
+
+
+def install(app: Flask, context: Context) -> None:
+    """Make the context reachable from the app's requests."""
+    app.extensions[KEY] = context
+
+
+def current() -> Context:
+    """The context of the app that handles this request."""
+    found: Context = current_app.extensions[KEY]
+    return found

@@ -1,0 +1,32 @@
+"""Puts the web application together."""
+
+from flask import Flask, Response
+
+from app.api import BLUEPRINTS
+from app.api.docs import docs_blueprint
+from app.context import Context, install
+from app.openapi import install_openapi
+from app.problems import register_error_handlers
+from app.version import API_VERSION
+
+BODY_BYTES_MAX = 1024 * 1024
+
+
+def create_app(context: Context) -> Flask:
+    """The application over one context; tests make theirs with settings of their own."""
+    app = Flask("app", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES_MAX
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    install(app, context)
+    register_error_handlers(app)
+    api = install_openapi(app)
+    for blueprint in BLUEPRINTS:
+        api.register_blueprint(blueprint)
+    app.register_blueprint(docs_blueprint())
+    app.after_request(_name_version)
+    return app
+
+
+def _name_version(response: Response) -> Response:
+    response.headers["API-Version"] = API_VERSION
+    return response

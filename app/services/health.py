@@ -1,0 +1,33 @@
+"""Liveness and readiness."""
+
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+from sqlalchemy import func, select
+
+from app.context import Context
+from grading.clock import db_now_ms
+from grading.models import Slot
+from grading.states import SlotState
+
+
+@cache
+def version() -> str:
+    """The installed version of this package."""
+    return metadata.version("kernel-grader")
+
+
+def alive() -> dict[str, Any]:
+    return {"status": "ok", "version": version()}
+
+
+def ready(ctx: Context) -> dict[str, Any]:
+    """Look at the database (its errors become a 503), the broker and the workers."""
+    with ctx.db.read() as session:
+        workers = session.scalars(
+            select(func.count()).where(Slot.state == SlotState.READY, Slot.lease_until_ms > db_now_ms())
+        ).one()
+    broker = ctx.broker_up()
+    status = "ok" if broker and workers else "degraded"
+    return {"status": status, "database": True, "broker": broker, "workers": workers}

@@ -1,0 +1,156 @@
+"""Lets many requests of one process wait for the end of submissions, at the cost of one batched read per wake-up."""
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Generic, TypeVar
+
+from structlog import get_logger
+
+log = get_logger(__name__)
+
+Row = TypeVar("Row")
+
+LOOK_ANYWAY_S = 2.0
+RETRY_S = 0.5
+
+
+class Ticket(Generic[Row]):
+    """One waiting request."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._row: Row | None = None
+
+    def wait(self, timeout_s: float) -> Row | None:
+        """The ended object, or None when the time is up or the process is closing."""
+        self._event.wait(timeout_s)
+        return self._row
+
+    def wake(self, row: Row | None) -> None:
+        self._row = row
+        self._event.set()
+
+
+class Waiters(Generic[Row]):
+    """A registry of tickets and one reader.
+
+    `read_ended` returns, of the ids given, those that have ended. `hints` yields ids that may have ended, or None
+    for "some were missed"; it blocks, and returns or raises when its connection is lost. Hints only make answers
+    quicker: every two seconds all waiting ids are looked at anyway.
+    """
+
+    def __init__(
+        self,
+        read_ended: Callable[[Collection[str]], Mapping[str, Row]],
+        hints: Callable[[], Iterator[str | None]],
+        *,
+        cap: int,
+    ) -> None:
+        self._read_ended, self._hints, self._cap = read_ended, hints, cap
+        self._changed = threading.Condition()
+        self._tickets: dict[str, list[Ticket[Row]]] = {}
+        self._hinted: set[str] = set()
+        self._count = 0
+        self._started = False
+        self._closed = False
+
+    @property
+    def count(self) -> int:
+        """How many requests wait at the moment."""
+        return self._count
+
+    @contextmanager
+    def ticket(self, object_id: str) -> Iterator[Ticket[Row] | None]:
+        """Register before reading the row, so that no end falls between; None where too many wait already."""
+        ticket = self._register(object_id)
+        if ticket is None:
+            yield None
+            return
+        try:
+            yield ticket
+        finally:
+            self._forget(object_id, ticket)
+
+    def _register(self, object_id: str) -> Ticket[Row] | None:
+        with self._changed:
+            if self._closed or self._count >= self._cap:
+                return None
+            ticket: Ticket[Row] = Ticket()
+            self._count += 1
+            self._tickets.setdefault(object_id, []).append(ticket)
+            self._start()
+            return ticket
+
+    def close(self) -> None:
+        """Answer everybody at once; used when the process ends."""
+        with self._changed:
+            self._closed = True
+            tickets = [ticket for group in self._tickets.values() for ticket in group]
+            self._changed.notify_all()
+        for ticket in tickets:
+            ticket.wake(None)
+
+    def _forget(self, object_id: str, ticket: Ticket[Row]) -> None:
+        with self._changed:
+            self._count -= 1
+            group = self._tickets.get(object_id, [])
+            with suppress(ValueError):
+                group.remove(ticket)
+            if not group:
+                self._tickets.pop(object_id, None)
+
+    def _start(self) -> None:
+        """Threads start with the first waiter: before that, a server may still fork."""
+        if not self._started:
+            self._started = True
+            for target in (self._read_loop, self._hint_loop):
+                threading.Thread(target=target, name=target.__name__, daemon=True).start()
+
+    def _hint_loop(self) -> None:
+        while not self._closed:
+            try:
+                for object_id in self._hints():
+                    self._note(object_id)
+            except Exception as error:  # noqa: BLE001 - whatever the broker does, waiting goes on without hints
+                log.warning("hints_lost", error=repr(error))
+            self._note(None)
+            time.sleep(RETRY_S)
+
+    def _note(self, object_id: str | None) -> None:
+        with self._changed:
+            if object_id is None:
+                self._hinted.update(self._tickets)
+            elif object_id in self._tickets:
+                self._hinted.add(object_id)
+            if self._hinted:
+                self._changed.notify_all()
+
+    def _read_loop(self) -> None:
+        looked_at = time.monotonic()
+        while not self._closed:
+            with self._changed:
+                self._changed.wait_for(lambda: self._hinted or self._closed, timeout=LOOK_ANYWAY_S)
+                if time.monotonic() - looked_at >= LOOK_ANYWAY_S:
+                    self._hinted.update(self._tickets)
+                    looked_at = time.monotonic()
+                wanted = self._hinted & self._tickets.keys()
+                self._hinted = set()
+            if wanted and not self._serve(wanted):
+                time.sleep(RETRY_S)
+
+    def _serve(self, wanted: set[str]) -> bool:
+        """Read the rows and wake those who wait for them; False where the read failed and is to be tried again."""
+        try:
+            ended = self._read_ended(wanted)
+        except Exception as error:  # noqa: BLE001 - the database may be away for minutes; nobody may be forgotten
+            log.warning("waiters_read_failed", error=repr(error))
+            with self._changed:
+                self._hinted |= wanted
+            return False
+        with self._changed:
+            woken = [(ticket, row) for key, row in ended.items() for ticket in self._tickets.get(key, ())]
+        for ticket, row in woken:
+            ticket.wake(row)
+        return True

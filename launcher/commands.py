@@ -1,0 +1,47 @@
+"""The command line of every part of the server."""
+
+import os
+import sys
+from pathlib import Path
+
+from launcher.plan import HOST, Plan
+from launcher.process import Command
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def full_environment(command: Command) -> dict[str, str]:
+    """The environment that a command runs in."""
+    return {**os.environ, **command.env}
+
+
+def migrate(plan: Plan) -> Command:
+    """Brings the database to the present schema and ends."""
+    return Command("migrate", [sys.executable, "-m", "launcher.migrate"], plan.environment())
+
+
+def api(plan: Plan) -> Command:
+    """Gunicorn, with the settings of `app.gunicorn_conf`."""
+    argv = ["-m", "gunicorn", "-c", "python:app.gunicorn_conf", "-b", f"{HOST}:{plan.settings.port}", "app.wsgi:app"]
+    return Command("api", [sys.executable, *argv], plan.environment())
+
+
+def background(plan: Plan) -> list[Command]:
+    """One worker per slot, the reaper, and Flower where it was asked for."""
+    raise NotImplementedError
+
+
+def note_broker(plan: Plan) -> None:
+    """Leave the private broker's address, with its password, where other commands of this user find it."""
+    if plan.broker is None:
+        return
+    note = plan.settings.data_dir / "broker.url"
+    note.unlink(missing_ok=True)
+    with os.fdopen(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as handle:
+        handle.write(plan.broker.url)
+
+
+def forget_broker(plan: Plan) -> None:
+    """Remove the note once the private broker has ended."""
+    if plan.broker is not None:
+        (plan.settings.data_dir / "broker.url").unlink(missing_ok=True)

@@ -1,0 +1,110 @@
+"""One child process of the launcher: started so that it cannot outlive its starter, and stopped as a group."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def _prctl() -> Callable[[int, int], int] | None:
+    """The C library's prctl, or None where the system has none (macOS)."""
+    if not sys.platform.startswith("linux"):
+        return None
+    libc = ctypes.CDLL(None, use_errno=True)
+    return lambda option, value: int(libc.prctl(option, value, 0, 0, 0))
+
+
+_PRCTL = _prctl()
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent dies, so that `stop` can still find them."""
+    if _PRCTL is not None:
+        _PRCTL(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _tie_to(parent: int) -> None:
+    """Runs in the child before exec: end with the parent, also when it is killed outright."""
+    if _PRCTL is not None:
+        _PRCTL(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # the parent was gone before the request took hold
+        os._exit(1)
+
+
+@dataclass(frozen=True)
+class Command:
+    """What to run. `name` is how the launcher and the log folder call it."""
+
+    name: str
+    argv: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    stdin: bytes | None = None
+
+
+class Child:
+    """A running command. Its standard error goes to `log_path`; its standard output to ours, or nowhere if `quiet`."""
+
+    def __init__(self, command: Command, log_path: Path, *, cwd: Path, quiet: bool = False) -> None:
+        self.command = command
+        self.log_path = log_path
+        self.started_at = time.monotonic()
+        parent = os.getpid()
+        with log_path.open("ab") as log:
+            self._popen = subprocess.Popen(
+                command.argv,
+                cwd=cwd,
+                env={**os.environ, **command.env},
+                stdin=subprocess.PIPE if command.stdin is not None else subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL if quiet else None,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C in the terminal reaches the launcher alone, which stops all in order
+                preexec_fn=lambda: _tie_to(parent),
+            )
+        if command.stdin is not None and self._popen.stdin is not None:
+            self._popen.stdin.write(command.stdin)
+            self._popen.stdin.close()
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def age_s(self) -> float:
+        return time.monotonic() - self.started_at
+
+    def exit_status(self) -> int | None:
+        """The exit status, negative for a signal, or None while it runs."""
+        return self._popen.poll()
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        if self.exit_status() is None:
+            self._popen.terminate()
+
+    def kill_group(self) -> None:
+        """End it and everything in its session at once."""
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether it ended within `timeout_s`."""
+        try:
+            self._popen.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def log_tail(self, lines: int = 15) -> str:
+        """The last lines of its log."""
+        text = self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+        return "\n".join(text.splitlines()[-lines:])
