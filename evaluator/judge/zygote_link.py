@@ -33,6 +33,8 @@ class Zygote:
         environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
         environment["PYTHONPATH"] = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
         environment["HOME"] = environment["TMPDIR"] = "/tmp"
+        # Thread pools made before a fork do not survive it.
+        environment["OMP_NUM_THREADS"] = environment["OPENBLAS_NUM_THREADS"] = "1"
         self._process = subprocess.Popen(
             [*command, str(os.getpid())],
             env=environment,

@@ -8,7 +8,6 @@ def run(kind: str) -> None:
     if kind == "cpu":
         os.environ["TRITON_INTERPRET"] = "1"
     import torch
-    import torch.utils.cpp_extension
     import triton.language  # noqa: F401 - imported for the runners to inherit
 
     torch.set_num_threads(1)
