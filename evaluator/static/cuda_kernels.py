@@ -35,7 +35,7 @@ def not_launched(source: Source) -> Iterator[Hit]:
 
 def _loader_used(source: Source) -> bool:
     """Called, or handed on, as in `functools.partial(load_inline, …)`."""
-    return any(isinstance(node, ast.expr) and source.names.resolve(node) in LOADERS for node in source.nodes)
+    return any(name in LOADERS for _, name in source.reads)
 
 
 def _texts(source: Source) -> Iterator[str]:

@@ -10,23 +10,20 @@ from evaluator.static.finding import Severity
 
 @dataclass(frozen=True)
 class NameRule:
-    """`what` completes the sentence "<name> …". `allowed` patterns win over `patterns`."""
+    """`what` completes the sentence "<name> …"."""
 
     rule: str
     patterns: tuple[str, ...]
     what: str
     remedy: str
-    allowed: tuple[str, ...] = ()
     severity: Severity = "error"
 
     def matches(self, name: str) -> bool:
-        return _matches(name, self.patterns) and not _matches(name, self.allowed)
+        return any(_matches(name, pattern) for pattern in self.patterns)
 
 
-def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(
-        name == pattern or (pattern.endswith(".*") and (name + ".").startswith(pattern[:-1])) for pattern in patterns
-    )
+def _matches(name: str, pattern: str) -> bool:
+    return name == pattern or (pattern.endswith(".*") and (name + ".").startswith(pattern[:-1]))
 
 
 NAME_RULES: tuple[NameRule, ...] = (
@@ -135,7 +132,12 @@ NAME_RULES: tuple[NameRule, ...] = (
             "builtins.__import__",
             "builtins.__loader__",
             "builtins.__spec__",
-            "importlib.*",
+            "importlib.__import__",
+            "importlib.reload",
+            "importlib.machinery.*",
+            "importlib.util.spec_from_file_location",
+            "importlib.util.spec_from_loader",
+            "importlib.util.module_from_spec",
             "imp.*",
             "pkgutil.*",
             "zipimport.*",
@@ -146,7 +148,6 @@ NAME_RULES: tuple[NameRule, ...] = (
         ),
         "loads or replaces modules by hand",
         "Use plain import statements.",
-        allowed=("importlib.util.find_spec", "importlib.metadata.*", "importlib.import_module"),
     ),
     NameRule(
         "introspection",

@@ -9,6 +9,7 @@ from evaluator.static.names import Names, literal_text
 
 MODEL = "ModelNew"
 
+_NAMEABLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -19,6 +20,17 @@ class Source:
         self.tree = tree
         self.names = Names(tree)
         self.nodes = list(_live_nodes(tree))
+
+    @cached_property
+    def reads(self) -> list[tuple[ast.expr, str]]:
+        """Every expression that reads something with a known dotted name, with that name."""
+        return [
+            (node, name)
+            for node in self.nodes
+            if isinstance(node, _NAMEABLE)
+            and not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
+            and (name := self.names.resolve(node))
+        ]
 
     @cached_property
     def module_statements(self) -> list[ast.stmt]:

@@ -12,10 +12,8 @@ def uses(rule: NameRule) -> Callable[[Source], Iterator[Hit]]:
     """A finder of every read of a name that the rule forbids."""
 
     def find(source: Source) -> Iterator[Hit]:
-        for node in source.nodes:
-            if isinstance(node, ast.expr) and (name := source.names.resolve(node)) and rule.matches(name):
-                if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
-                    continue
+        for node, name in source.reads:
+            if rule.matches(name):
                 yield Hit.at(node, f"{_public(name)} {rule.what}")
 
     return find
