@@ -11,7 +11,7 @@ The confined side, in a process that the zygote has just forked:
 The trusted side:
 
     warden = Warden.start()                            # once per judge
-    with Leash.take(state_dir, "gpu0", memory_bytes=limits.runner_memory_bytes) as leash:
+    with Leash.take("gpu0", memory_bytes=limits.runner_memory_bytes) as leash:
         policy = leash.policy(device=True)             # to the zygote, as policy.to_json(); it answers with a pid
         leash.attach(pid)
         warden.watch(hold := leash.hold)

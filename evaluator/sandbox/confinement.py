@@ -154,6 +154,8 @@ class Confinement:
     def _become_slot_user(self) -> str:
         if self.policy.uid is None or self.policy.gid is None:
             raise OSError("no uid of its own was granted")
+        if not self._in_force("filesystem") and (closed := visible.closed_to_others()):
+            raise OSError(f"Python needs {closed}, which other users cannot reach")
         os.chown(self.scratch, self.policy.uid, self.policy.gid)
         identity.become(self.policy.uid, self.policy.gid)
         return str(self.policy.uid)

@@ -1,5 +1,6 @@
 """Landlock with what the kernel offers: files, signals and sockets, for the calling thread and those it starts."""
 
+import contextlib
 import ctypes
 import os
 import stat
@@ -59,7 +60,9 @@ def restrict(*, readable: Iterable[str], writable: Iterable[str], devices: Itera
     try:
         for paths, rights in ((readable, READ), (writable, everything), (devices, DEVICE)):
             for path in paths:
-                _allow(fd, path, rights & everything)
+                # what cannot even be opened needs no rule
+                with contextlib.suppress(FileNotFoundError, PermissionError):
+                    _allow(fd, path, rights & everything)
         all_threads = version >= _ABI_ALL_THREADS
         kernel.syscall("landlock_restrict_self", _NR_RESTRICT_SELF, fd, _RESTRICT_ALL_THREADS if all_threads else 0)
     finally:

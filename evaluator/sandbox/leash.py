@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import secrets
 import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -37,10 +39,10 @@ class Leash:
         self._former_memory_kills = 0
 
     @classmethod
-    def take(cls, folder: str | Path, name: str, *, memory_bytes: int, processes: int = 1024) -> Self:
+    def take(cls, name: str, *, memory_bytes: int, processes: int = 1024) -> Self:
         """Take what the machine offers; `name` (letters, digits, dashes) is for people who look at cgroups.
 
-        `folder` is where a scratch on disk goes if need be. Raises GraderFault where no uid is free.
+        Raises GraderFault where no uid is free.
         """
         uid = cgroup = None
         if os.geteuid() == 0:
@@ -49,7 +51,9 @@ class Leash:
         with contextlib.suppress(OSError):
             cgroup = Cgroup.create(name, memory_bytes=memory_bytes, processes=processes)
         grants = {"memory_bytes": memory_bytes, "processes": processes}
-        return cls(Path(folder, f"scratch-{name}-{os.getpid()}"), uid, cgroup, grants)
+        # a scratch on disk must be reachable for the slot's uid, which a private state folder is not
+        scratch = Path(tempfile.gettempdir(), f"kernel-grader-{name}-{os.getpid()}-{secrets.token_hex(4)}")
+        return cls(scratch, uid, cgroup, grants)
 
     def policy(self, **grants: Any) -> Policy:
         """The policy of the next runner: this leash's uid, cgroup and an emptied scratch; `grants` set other fields."""

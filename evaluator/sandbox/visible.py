@@ -1,6 +1,7 @@
 """Which paths of the machine a confined process sees, read-only: the system's libraries and tools, and Python's."""
 
 import os
+import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -37,6 +38,16 @@ def machine_view(extra: Iterable[str]) -> tuple[list[str], list[tuple[str, str]]
             chosen.append(path)
     links = {path: os.path.realpath(path) for path in existing if not _inside(path, chosen)}
     return chosen, [(path, target) for path, target in sorted(links.items()) if path != target]
+
+
+def closed_to_others() -> str | None:
+    """A folder on the way to this interpreter or its packages that only its owner may pass, if there is one."""
+    for path in _python_paths():
+        real = Path(path).resolve()
+        for folder in [real, *real.parents]:
+            if folder.exists() and not folder.stat().st_mode & stat.S_IXOTH:
+                return str(folder)
+    return None
 
 
 def device_nodes(*, gpu: bool) -> list[str]:
