@@ -1,12 +1,15 @@
 """Engines and sessions for Postgres and SQLite, with one rule: what writes says so when it begins."""
 
 import json
+import os
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.orm import Session, sessionmaker
+from sqlalchemy.pool import NullPool
 
 WRITES = "kernel_grader_writes"
 
@@ -17,10 +20,18 @@ def dump_json(value: Any) -> str:
 
 
 class Database:
-    """One process's way to the database. Make a new one after a fork: connections do not survive it."""
+    """One process's way to the database. Make a new one after a fork: connections do not survive it.
 
-    def __init__(self, url: str, *, pool_size: int = 8) -> None:
-        self.engine = _engine(url, pool_size)
+    With `forks`, for a process that forks children while its threads work, no connection is open during a fork: a
+    child would inherit SQLite's record of locks that only its parent holds.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 8, forks: bool = False) -> None:
+        self._guard: AbstractContextManager[object] = nullcontext()
+        if forks:
+            self._guard = guard = threading.RLock()
+            os.register_at_fork(before=guard.acquire, after_in_parent=guard.release, after_in_child=guard.release)
+        self.engine = _engine(url, None if forks else pool_size)
         self._readers = sessionmaker(self.engine, expire_on_commit=False)
         self._writers = sessionmaker(self.engine.execution_options(**{WRITES: True}), expire_on_commit=False)
 
@@ -31,32 +42,32 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session for reading; nothing is committed. Rows stay usable after it closes."""
-        with self._readers() as session:
+        with self._guard, self._readers() as session:
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A session that commits at the end of the block and rolls back on an exception."""
-        with self._writers.begin() as session:
+        with self._guard, self._writers.begin() as session:
             yield session
 
     def dispose(self) -> None:
         self.engine.dispose()
 
-    def forget(self) -> None:
-        """After a fork: drop the parent's connections without closing them, since the parent still uses them."""
-        self.engine.dispose(close=False)
+
+def _pool(pool_size: int | None) -> dict[str, Any]:
+    if pool_size is None:
+        return {"poolclass": NullPool}
+    return {"pool_size": pool_size, "max_overflow": 2 * pool_size, "pool_timeout": 10}
 
 
-def _engine(url: str, pool_size: int) -> Engine:
+def _engine(url: str, pool_size: int | None) -> Engine:
     if url.startswith("sqlite"):
         return _sqlite_engine(url, pool_size)
     return create_engine(
         url,
         json_serializer=dump_json,
-        pool_size=pool_size,
-        max_overflow=2 * pool_size,
-        pool_timeout=10,
+        **_pool(pool_size),
         pool_pre_ping=True,  # a restarted server must cost nobody an error
         connect_args={
             "connect_timeout": 5,
@@ -71,12 +82,11 @@ def _engine(url: str, pool_size: int) -> Engine:
     )
 
 
-def _sqlite_engine(url: str, pool_size: int) -> Engine:
+def _sqlite_engine(url: str, pool_size: int | None) -> Engine:
     engine = create_engine(
         url,
         json_serializer=dump_json,
-        pool_size=pool_size,
-        max_overflow=2 * pool_size,
+        **_pool(pool_size),
         # the driver must leave BEGIN to us: its own is deferred, and a read that turns into a write then fails at once
         connect_args={"timeout": 30, "isolation_level": None, "check_same_thread": False},
     )

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session, defer
 
 from grading.errors import NotFound
 from grading.models import Attempt, Episode, Submission
-from grading.states import SubmissionStatus
+from grading.states import CLAIMED, SubmissionStatus
 
 
 def episode(session: Session, project_id: str, episode_id: str) -> Episode:
@@ -39,3 +39,9 @@ def submission(session: Session, project_id: str, submission_id: str) -> Submiss
 def attempts(session: Session, submission_id: str) -> Sequence[Attempt]:
     """Every attempt at a submission, first one first."""
     return session.scalars(select(Attempt).where(Attempt.submission_id == submission_id).order_by(Attempt.fence)).all()
+
+
+def slot_is_idle(session: Session, slot_id: str) -> bool:
+    """Whether nothing is being graded there."""
+    held = select(Submission.id).where(Submission.slot_id == slot_id, Submission.status.in_(CLAIMED)).limit(1)
+    return session.scalar(held) is None

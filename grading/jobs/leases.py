@@ -10,15 +10,23 @@ from grading.models import Attempt, Submission
 from grading.settings import Leases
 from grading.states import CLAIMED, AttemptEnd
 
+PHASE_MAX = 200
 
-def renew(db: Database, submission_id: str, fence: int, leases: Leases) -> None:
-    """Extend the lease. Raises FenceLost: then the evaluation must be killed and nothing be written."""
-    _update_claim(db, submission_id, fence, lease_until_ms=db_now_ms() + round(leases.lease_s * 1000))
+
+def renew(db: Database, submission_id: str, fence: int, leases: Leases, phase: str | None = None) -> None:
+    """Extend the lease, and note the phase where one is given.
+
+    Raises FenceLost: then the evaluation must be killed and nothing be written.
+    """
+    values: dict[str, object] = {"lease_until_ms": db_now_ms() + round(leases.lease_s * 1000)}
+    if phase is not None:
+        values["phase"] = phase[:PHASE_MAX]
+    _update_claim(db, submission_id, fence, **values)
 
 
 def note_phase(db: Database, submission_id: str, fence: int, phase: str) -> None:
     """Record what the grade is doing, for those who watch. Raises FenceLost."""
-    _update_claim(db, submission_id, fence, phase=phase[:200])
+    _update_claim(db, submission_id, fence, phase=phase[:PHASE_MAX])
 
 
 def _update_claim(db: Database, submission_id: str, fence: int, **values: object) -> None:

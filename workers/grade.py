@@ -1,0 +1,131 @@
+"""Grades one claimed submission and writes down how it ended, by fence."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from sqlalchemy.exc import SQLAlchemyError
+from structlog import get_logger
+
+from evaluator.errors import Cancelled, GraderFault
+from evaluator.report import Report
+from grading import jobs
+from grading.errors import FenceLost
+from grading.jobs import Claim
+from grading.jobs.finish import Ended
+from grading.jobs.losses import DEVICE_FAULTS
+from grading.states import SlotState
+from workers import drain
+from workers.evaluators import ClosableEvaluator, connect
+from workers.lease import Lease
+from workers.runtime import TRANSIENT, Runtime
+
+log = get_logger(__name__)
+
+RETRY_S = 0.5
+RETRY_MAX_S = 5.0
+HANDED_BACK = "handed_back"
+
+T = TypeVar("T")
+
+
+def grade(here: Runtime, claim: Claim) -> str | None:
+    """Grade, record, announce; returns the verdict, or what became of the submission, for those who watch."""
+    with contextlib.closing(connect(here.config)) as evaluator, _held(here, claim, evaluator) as lease:
+        try:
+            outcome = _evaluate(evaluator, claim, lease)
+            lease.ending()
+            if outcome is None:
+                return _hand_back(here, claim)
+            return _record(here, claim, outcome)
+        except FenceLost as error:
+            log.warning("verdict_dropped", submission=claim.submission_id, detail=error.detail)
+            return None
+
+
+@contextlib.contextmanager
+def _held(here: Runtime, claim: Claim, evaluator: ClosableEvaluator) -> Iterator[Lease]:
+    """The claim, kept alive until its end is written, and given up when the process is told to stop."""
+    lease = Lease(here, claim, evaluator.abort)
+    with here.cancels.watching(claim.submission_id, lease.look), drain.aborting(evaluator.abort), lease:
+        yield lease
+
+
+def _evaluate(evaluator: ClosableEvaluator, claim: Claim, lease: Lease) -> Report | GraderFault | None:
+    """A report, a fault of ours, or None for a grade that is to be handed back. Raises FenceLost."""
+    try:
+        return evaluator.evaluate(claim.source, lease.on_phase)
+    except Cancelled:
+        if lease.lost:
+            raise FenceLost("the claim was lost while grading") from None
+        return None
+    except GraderFault as fault:
+        return fault
+    except Exception as error:
+        # whatever we did not foresee is ours: a submission must not be paid or punished for it
+        log.exception("evaluator_failed", submission=claim.submission_id)
+        return GraderFault("internal_error", repr(error))
+
+
+def _record(here: Runtime, claim: Claim, outcome: Report | GraderFault) -> str | None:
+    """Write the end of the attempt, however long the database is away. Raises FenceLost."""
+    if isinstance(outcome, Report):
+        try:
+            ended = _until_written(lambda: jobs.finish(here.db, claim.submission_id, claim.fence, outcome))
+        except (SQLAlchemyError, ValueError, TypeError) as error:
+            log.exception("verdict_not_storable", submission=claim.submission_id)
+            return _record(here, claim, GraderFault("unstorable_result", repr(error), retryable=False))
+        here.evaluations.step(ended.submission, ended.episode)
+        here.publisher.ended(ended.submission)
+        return str(outcome.verdict)
+    return _record_fault(here, claim, outcome)
+
+
+def _record_fault(here: Runtime, claim: Claim, fault: GraderFault) -> str:
+    leases = here.settings.leases
+    if fault.code in DEVICE_FAULTS:
+        _quarantine(here, fault)
+    ended: Ended = _until_written(
+        lambda: jobs.finish_fault(here.db, claim.submission_id, claim.fence, fault, leases)
+    )
+    here.evaluations.lifecycle("fault", ended.submission, fault_code=fault.code, fault_detail=fault.detail)
+    if ended.submission.status.finished:
+        here.publisher.ended(ended.submission)
+    else:
+        _ring_again(here, claim)
+    return str(ended.submission.status)
+
+
+def _quarantine(here: Runtime, fault: GraderFault) -> None:
+    """Take no more work here until the keeper has found the device well."""
+    slot = here.slot
+    with contextlib.suppress(FenceLost):
+        _until_written(
+            lambda: jobs.set_slot_state(
+                here.db, slot.slot_id, slot.incarnation, SlotState.QUARANTINED, f"{fault.code}: {fault.detail}"[:500]
+            )
+        )
+
+
+def _hand_back(here: Runtime, claim: Claim) -> str:
+    _until_written(lambda: jobs.hand_back(here.db, claim.submission_id, claim.fence))
+    _ring_again(here, claim)
+    return HANDED_BACK
+
+
+def _ring_again(here: Runtime, claim: Claim) -> None:
+    with contextlib.suppress(*TRANSIENT):  # the reaper rings for what is left without a bell
+        here.ringer.ring_for([claim.submission_id])
+
+
+def _until_written(write: Callable[[], T]) -> T:
+    """Repeat a write until the database has taken it; the fence keeps a repeated or late one harmless."""
+    pause_s = RETRY_S
+    while True:
+        try:
+            return write()
+        except TRANSIENT as error:
+            log.warning("write_failed", error=repr(error))
+            time.sleep(pause_s)
+            pause_s = min(pause_s * 2, RETRY_MAX_S)

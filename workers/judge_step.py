@@ -1,0 +1,32 @@
+"""The judge's life in the main process: started before Celery, replaced when it has died, stopped last.
+
+All of it happens in the main thread, because a judge dies with the thread that started it.
+"""
+
+from typing import Any
+
+from celery import bootsteps
+from structlog import get_logger
+
+from evaluator.client import JudgeProcess
+
+log = get_logger(__name__)
+
+LOOK_S = 1.0
+
+
+class JudgeStep(bootsteps.Step):  # type: ignore[misc]
+    """Looks after the judge from Celery's event loop, which runs in the main thread."""
+
+    requires = ("celery.worker.components:Hub",)
+    judge: JudgeProcess | None = None
+
+    def register_with_event_loop(self, worker: Any, hub: Any) -> None:
+        """Called by Celery when the loop is set up."""
+        if self.judge is not None:
+            hub.call_repeatedly(LOOK_S, self._look)
+
+    def _look(self) -> None:
+        if self.judge is not None and not self.judge.alive():
+            log.warning("judge_restarted")
+            self.judge.start()

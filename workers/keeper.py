@@ -1,0 +1,111 @@
+"""In a slot's main process: keeps the lease, wakes the slot when rows wait, notices when it is deaf or sick."""
+
+import os
+import threading
+import time
+
+import redis
+from structlog import get_logger
+
+from evaluator.errors import GraderFault
+from grading import jobs
+from grading.errors import FenceLost
+from grading.jobs import SlotIdentity
+from grading.queries import slot_is_idle
+from grading.states import SlotState
+from workers.evaluators import describe
+from workers.runtime import TRANSIENT, Runtime
+
+log = get_logger(__name__)
+
+EX_TEMPFAIL = 75
+PROBE_S = 30.0
+
+
+class Keeper:
+    """A thread with one turn every `idle_look_s`; runs from when the worker consumes until it stops."""
+
+    def __init__(self, here: Runtime) -> None:
+        self._here = here
+        self._slot: SlotIdentity = here.slot
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
+        self._probe_at = 0.0
+        self._deaf_since: float | None = None
+        self._broker = redis.Redis.from_url(here.settings.redis_url, socket_timeout=2, socket_connect_timeout=2)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join(timeout=10)
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._here.settings.leases.idle_look_s):
+            try:
+                self._turn()
+            except TRANSIENT as error:
+                log.warning("keeper_without_database", error=repr(error))
+            except FenceLost as error:
+                log.error("slot_lost", detail=error.detail)
+                os._exit(EX_TEMPFAIL)  # another worker serves this GPU: everything here must end, the judge included
+
+    def _turn(self) -> None:
+        slot = jobs.renew_slot(self._here.db, self._slot.slot_id, self._slot.incarnation, self._here.settings.leases)
+        if slot.state in (SlotState.STARTING, SlotState.QUARANTINED):
+            self._probe()
+        elif slot.state is SlotState.READY:
+            self._wake()
+
+    def _probe(self) -> None:
+        """Open the slot for work once its judge is warm and finds its device well."""
+        if time.monotonic() < self._probe_at:
+            return
+        try:
+            environment = describe(self._here.config)
+        except GraderFault as fault:
+            log.warning("slot_not_ready", slot=self._slot.slot_id, error=str(fault))
+            self._probe_at = time.monotonic() + PROBE_S
+            return
+        self._set(SlotState.READY, environment=environment)
+        log.info("slot_ready", slot=self._slot.slot_id, queue=self._slot.queue)
+        self._wake()
+
+    def _wake(self) -> None:
+        bell = jobs.bell_for_idle_slot(self._here.db, self._slot.slot_id, self._slot.incarnation)
+        if bell is not None:
+            self._here.ringer.ring([bell])
+        self._watch_hearing()
+
+    def _watch_hearing(self) -> None:
+        """An idle slot with bells in its queue that it does not answer has a dead consumer: start afresh."""
+        if not self._bells_lie_there() or not self._idle():
+            self._deaf_since = None
+            return
+        self._deaf_since = self._deaf_since or time.monotonic()
+        if time.monotonic() - self._deaf_since > self._here.settings.leases.deaf_s:
+            log.error("slot_deaf", slot=self._slot.slot_id, queue=self._slot.queue)
+            os._exit(EX_TEMPFAIL)
+
+    def _idle(self) -> bool:
+        with self._here.db.read() as session:
+            return slot_is_idle(session, self._slot.slot_id)
+
+    def _bells_lie_there(self) -> bool:
+        try:
+            return bool(self._broker.llen(self._slot.queue))
+        except (redis.RedisError, OSError):
+            return False  # without its broker a worker is not deaf, there is nothing to hear
+
+    def drain(self) -> None:
+        """Take no more work."""
+        try:
+            self._set(SlotState.DRAINING, "the worker is shutting down")
+        except (*TRANSIENT, FenceLost) as error:
+            log.warning("drain_not_recorded", error=repr(error))
+
+    def _set(self, state: SlotState, reason: str | None = None, environment: dict[str, object] | None = None) -> None:
+        jobs.set_slot_state(
+            self._here.db, self._slot.slot_id, self._slot.incarnation, state, reason, environment=environment
+        )

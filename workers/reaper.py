@@ -1,0 +1,84 @@
+"""`python -m workers.reaper`: puts right what a lost process left behind. Any number may run; one acts at a time."""
+
+import signal
+import sys
+import threading
+from types import FrameType
+
+from structlog import get_logger
+
+from grading import jobs
+from grading.celery_app import make_celery
+from grading.db import Database
+from grading.events import Publisher
+from grading.jobs import Reaped, Reaper
+from grading.logs import EvaluationLog, set_up
+from grading.queue import Ringer
+from grading.settings import Settings, SettingsError, load
+from grading.states import SubmissionStatus
+from workers.runtime import TRANSIENT
+
+log = get_logger(__name__)
+
+EX_CONFIG = 78
+
+
+class ReaperProcess:
+    """Passes every `reap_s`, each followed by the announcements and bells that are due."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._db = Database(settings.database_url, pool_size=2)
+        self._reaper = Reaper(self._db, settings.leases)
+        self._ringer = Ringer(make_celery(settings), self._db)
+        self._publisher = Publisher(settings.redis_url)
+        self._evaluations = EvaluationLog(settings.eval_log)
+        self._stopping = threading.Event()
+
+    def stop(self, number: int, frame: FrameType | None) -> None:
+        """A signal handler."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Until a signal comes."""
+        while not self._stopping.wait(self._settings.leases.reap_s):
+            try:
+                self.run_once()
+            except TRANSIENT as error:
+                log.warning("reaper_without_database", error=repr(error))
+
+    def run_once(self) -> None:
+        """One pass. Raises SQLAlchemy's errors where the database is away."""
+        done = self._reaper.run_once()
+        if not done.acted:
+            return
+        self._announce(done)
+        self._ringer.ring_for(done.returned)
+        self._ringer.ring(jobs.missing_bells(self._db))
+
+    def _announce(self, done: Reaped) -> None:
+        for row in done.ended:
+            self._publisher.ended(row)
+            if row.status is SubmissionStatus.EXPIRED:
+                self._publisher.cancelled(row)
+            self._evaluations.lifecycle(str(row.status), row)
+        if done.returned or done.ended:
+            log.info("reaped", returned=done.returned, ended=[row.id for row in done.ended])
+
+
+def main() -> int:
+    try:
+        settings = load()
+    except SettingsError as error:
+        print(error, file=sys.stderr)
+        return EX_CONFIG
+    set_up(settings)
+    reaper = ReaperProcess(settings)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, reaper.stop)
+    reaper.run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

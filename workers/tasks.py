@@ -1,0 +1,31 @@
+"""The Celery task: a bell was rung, so claim the best row, have it graded, and look for more."""
+
+from typing import Any
+
+from structlog import get_logger
+
+from grading.celery_app import GRADE
+from workers.app import app
+from workers.grade import grade
+from workers.runtime import TRANSIENT, runtime
+
+log = get_logger(__name__)
+
+
+@app.task(name=GRADE, bind=True)  # type: ignore[untyped-decorator]
+def answer_bell(self: Any) -> dict[str, str | None]:
+    """Grade one submission, if one waits. What is returned and sent is for Flower alone."""
+    here = runtime()
+    try:
+        claim = here.claim()
+    except TRANSIENT as error:
+        # the row waits on in the database that is away; idle slots look again by themselves
+        log.warning("claim_failed", error=repr(error))
+        return {"submission": None, "verdict": None}
+    if claim is None:
+        return {"submission": None, "verdict": None}
+    self.send_event("task-grading", kwargs=repr({"submission": claim.submission_id, "attempt": claim.attempt}))
+    here.ring_after(claim)
+    verdict = grade(here, claim)
+    here.look_for_more()
+    return {"submission": claim.submission_id, "verdict": verdict}
