@@ -8,7 +8,7 @@ from threading import Event
 from rich.console import Console
 
 from grading.settings import SettingsError
-from launcher.banner import banner
+from launcher import banner
 from launcher.broker import BrokerError
 from launcher.plan import CannotStart, lock_data_dir, make_plan, read_settings
 from launcher.process import adopt_orphans
@@ -35,7 +35,7 @@ def main() -> int:
             serve(
                 plan,
                 say=lambda text: console.print(text, markup=False),
-                on_ready=lambda: console.print(banner(plan)),
+                on_ready=lambda: banner.show(console, plan),
                 stopping=stopping,
                 hurry=hurry,
             )

@@ -1,14 +1,13 @@
 """What the launcher says once it serves: what it chose, where the data lies, what to try."""
 
-from rich.console import Group
-from rich.padding import Padding
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from launcher.plan import Plan
 
 
-def banner(plan: Plan) -> Padding:
+def show(console: Console, plan: Plan) -> None:
     """A short table and one command to copy."""
     settings = plan.settings
     table = Table.grid(padding=(0, 2))
@@ -23,9 +22,11 @@ def banner(plan: Plan) -> Padding:
     table.add_row("logs", str(plan.log_dir))
     if plan.flower_port:
         table.add_row("Flower", f"http://127.0.0.1:{plan.flower_port}")
-    first = Text("Try it:  ", style="bold")
-    first.append(_curl(plan), style="green")
-    return Padding(Group(table, Text(), first, Text("Ctrl-C stops everything; the data stays.")), (1, 0))
+    console.print()
+    console.print(table)
+    # not part of the table: a line to copy must not be cut or folded
+    console.print(Text.assemble("\n", ("Try it:  ", "bold"), (_curl(plan), "green")), soft_wrap=True)
+    console.print("Ctrl-C stops everything; the data stays.\n")
 
 
 def _curl(plan: Plan) -> str:

@@ -48,7 +48,7 @@ class PrivateBroker:
             "maxclients 10000",
             "loglevel warning",
         ]
-        return Command("broker", [str(self.binary), "-"], stdin="\n".join([*lines, ""]).encode())
+        return Command("broker", [str(self.binary), "-"], stdin="\n".join([*lines, ""]).encode(), quiet=True)
 
 
 def find_server() -> tuple[Path, str]:

@@ -28,7 +28,25 @@ def api(plan: Plan) -> Command:
 
 def background(plan: Plan) -> list[Command]:
     """One worker per slot, the reaper, and Flower where it was asked for."""
-    raise NotImplementedError
+    commands = [_worker(plan, number) for number in plan.settings.gpus]
+    commands.append(Command("reaper", [sys.executable, "-m", "workers.reaper"], _without_secret(plan)))
+    if plan.flower_port is not None:
+        commands.append(_flower(plan, plan.flower_port))
+    return commands
+
+
+def _worker(plan: Plan, number: int) -> Command:
+    return Command(f"worker-{number}", [sys.executable, "-m", "workers", str(number)], _without_secret(plan))
+
+
+def _flower(plan: Plan, port: int) -> Command:
+    argv = ["-m", "celery", "-A", "workers.app", "flower", f"--address={HOST}", f"--port={port}"]
+    return Command("flower", [sys.executable, *argv], _without_secret(plan), quiet=True)
+
+
+def _without_secret(plan: Plan) -> dict[str, str]:
+    """The secret of hidden seeds is the API's alone; an empty variable counts as unset."""
+    return {**plan.environment(), "KERNEL_ENV_SECRET": ""}
 
 
 def note_broker(plan: Plan) -> None:

@@ -3,10 +3,10 @@
 import fcntl
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from grading.environment import Reader
 from grading.settings import Settings
@@ -89,19 +89,20 @@ def require_free(port: int, variable: str) -> None:
             ) from error
 
 
-def lock_data_dir(data_dir: Path) -> IO[str]:
+@contextmanager
+def lock_data_dir(data_dir: Path) -> Iterator[None]:
     """Keep a second start out of the same data directory; the lock ends with this process. Raises CannotStart."""
     data_dir.mkdir(parents=True, exist_ok=True)
-    handle = (data_dir / "launcher.lock").open("a+")
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        handle.seek(0)
-        raise CannotStart(
-            f"Another server (process {handle.read().strip() or 'unknown'}) runs with the data in {data_dir}: stop it, "
-            f"or choose another place with KERNEL_ENV_DATA_DIR."
-        ) from error
-    handle.truncate(0)
-    handle.write(str(os.getpid()))
-    handle.flush()
-    return handle
+    with (data_dir / "launcher.lock").open("a+") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            handle.seek(0)
+            raise CannotStart(
+                f"Another server (process {handle.read().strip() or 'unknown'}) runs with the data in {data_dir}: "
+                f"stop it, or choose another place with KERNEL_ENV_DATA_DIR."
+            ) from error
+        handle.truncate(0)
+        handle.write(str(os.getpid()))
+        handle.flush()
+        yield

@@ -41,18 +41,19 @@ def _tie_to(parent: int) -> None:
 
 @dataclass(frozen=True)
 class Command:
-    """What to run. `name` is how the launcher and the log folder call it."""
+    """What to run. `name` is how the launcher and the log folder call it; `quiet` sends its output to the log too."""
 
     name: str
     argv: Sequence[str]
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes | None = None
+    quiet: bool = False
 
 
 class Child:
-    """A running command. Its standard error goes to `log_path`; its standard output to ours, or nowhere if `quiet`."""
+    """A running command. Its standard error goes to `log_path`, and its standard output to ours or there as well."""
 
-    def __init__(self, command: Command, log_path: Path, *, cwd: Path, quiet: bool = False) -> None:
+    def __init__(self, command: Command, log_path: Path, *, cwd: Path) -> None:
         self.command = command
         self.log_path = log_path
         self.started_at = time.monotonic()
@@ -63,7 +64,7 @@ class Child:
                 cwd=cwd,
                 env={**os.environ, **command.env},
                 stdin=subprocess.PIPE if command.stdin is not None else subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL if quiet else None,
+                stdout=log if command.quiet else None,
                 stderr=log,
                 start_new_session=True,  # Ctrl-C in the terminal reaches the launcher alone, which stops all in order
                 preexec_fn=lambda: _tie_to(parent),

@@ -27,14 +27,13 @@ def serve(
     on_ready: Callable[[], None],
     stopping: Event,
     hurry: Event,
-    quiet: bool = False,
 ) -> None:
     """Run everything until `stopping` is set; `hurry` then kills what has not ended yet.
 
     Raises StartError or BrokerError, with everything stopped again.
     """
     plan.log_dir.mkdir(parents=True, exist_ok=True)
-    supervisor = Supervisor(plan.log_dir, cwd=commands.REPOSITORY, say=say, quiet=quiet, stopping=stopping)
+    supervisor = Supervisor(plan.log_dir, cwd=commands.REPOSITORY, say=say, stopping=stopping)
     try:
         _start(plan, supervisor, stopping)
         if not stopping.is_set():

@@ -18,10 +18,8 @@ BACKOFF_MAX_S = 10.0
 class Supervisor:
     """Owns a list of children. Use from the main thread only: the death signal follows the thread that forks."""
 
-    def __init__(
-        self, log_dir: Path, *, cwd: Path, say: Callable[[str], None], stopping: Event, quiet: bool = False
-    ) -> None:
-        self._log_dir, self._cwd, self._say, self._quiet = log_dir, cwd, say, quiet
+    def __init__(self, log_dir: Path, *, cwd: Path, say: Callable[[str], None], stopping: Event) -> None:
+        self._log_dir, self._cwd, self._say = log_dir, cwd, say
         self._stopping = stopping
         self._children: list[Child] = []
         self._failures: dict[str, int] = {}
@@ -29,7 +27,7 @@ class Supervisor:
 
     def start(self, command: Command) -> Child:
         """Start a child that is to run until `stop`."""
-        child = Child(command, self._log_dir / f"{command.name}.log", cwd=self._cwd, quiet=self._quiet)
+        child = Child(command, self._log_dir / f"{command.name}.log", cwd=self._cwd)
         self._children.append(child)
         return child
 
@@ -54,7 +52,7 @@ class Supervisor:
         if time.monotonic() < self._due[name]:
             return child
         del self._due[name]
-        return Child(child.command, child.log_path, cwd=self._cwd, quiet=self._quiet)
+        return Child(child.command, child.log_path, cwd=self._cwd)
 
     def _reap_adopted(self) -> None:
         """Collect orphans that ended, so that none stays behind as a zombie."""

@@ -45,7 +45,7 @@ class Labels(fields.Dict):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
         try:
-            return super()._deserialize(value, attr, data, **kwargs)
+            return super()._deserialize(value, attr, data, **kwargs)  # type: ignore[no-untyped-call]
         except ma.ValidationError as error:
             if not isinstance(error.messages, dict):
                 raise

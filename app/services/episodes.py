@@ -3,6 +3,8 @@
 import secrets
 from typing import Any
 
+from sqlalchemy import select
+
 from app.auth import current_project
 from app.context import Context
 from app.error_codes import ErrorCode
@@ -10,9 +12,14 @@ from app.problems import FieldError, Problem
 from app.services.submissions import announce_cancelled
 from app.services.tasks import servable
 from app.services.views import episode_view
+from evaluator.prompts import problem
+from evaluator.reward import RewardMode
+from evaluator.submission import Language
 from evaluator.tasks import Task, TaskSetError
 from grading import jobs, queries
 from grading.jobs import Idempotency, NewEpisode
+from grading.models import Slot
+from grading.states import SlotState
 
 SEED_BITS = 31
 
@@ -68,5 +75,26 @@ def _draw(ctx: Context, split: Any, seed: int) -> Task:
         raise Problem(ErrorCode.UNKNOWN_TASK, f"{error}", errors=[FieldError("#/split", f"{error}")]) from None
 
 
-def _problem(ctx: Context, task: Task, language: str, max_turns: int, reward_mode: str) -> str:
-    raise NotImplementedError
+def _problem(ctx: Context, task: Task, language: Language, max_turns: int, reward_mode: RewardMode) -> str:
+    settings = ctx.settings
+    return problem(
+        task,
+        device=ctx.task_device,
+        language=language,
+        gpu_name=_gpu_name(ctx),
+        limits=settings.limits,
+        reward_mode=reward_mode,
+        partial_credit=settings.partial_credit,
+        max_turns=max_turns,
+        precision_policy=settings.precision_policy,
+    )
+
+
+def _gpu_name(ctx: Context) -> str | None:
+    """The name of a GPU that serves this installation, for the prompt; None where there is none or none yet."""
+    if ctx.settings.evaluator != "gpu":
+        return None
+    with ctx.db.read() as session:
+        slots = session.scalars(select(Slot).where(Slot.evaluator == "gpu", Slot.state == SlotState.READY)).all()
+    names = sorted({str(slot.environment["gpu"]) for slot in slots if slot.environment.get("gpu")})
+    return " or ".join(names) or None

@@ -1,0 +1,129 @@
+"""The registry of waiting requests, with real threads and no server."""
+
+import queue
+import threading
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import pytest
+
+from app.waiters import Waiters
+
+
+class Source:
+    """Stands where database and broker are: which ids have ended, and a stream of hints."""
+
+    def __init__(self) -> None:
+        self.ended: dict[str, str] = {}
+        self.reads: list[set[str]] = []
+        self.hints: queue.Queue[str | None] = queue.Queue()
+        self.fail_next = False
+
+    def read(self, ids: Collection[str]) -> dict[str, str]:
+        self.reads.append(set(ids))
+        if self.fail_next:
+            self.fail_next = False
+            raise OSError("the database is away")
+        return {key: self.ended[key] for key in ids if key in self.ended}
+
+    def listen(self) -> Iterator[str | None]:
+        yield None
+        while True:
+            yield self.hints.get()
+
+
+@pytest.fixture
+def source() -> Source:
+    return Source()
+
+
+@pytest.fixture
+def waiters(source: Source) -> Iterator[Waiters[str]]:
+    made: Waiters[str] = Waiters(source.read, source.listen, cap=100)
+    yield made
+    made.close()
+
+
+def start(target: Callable[[], Any]) -> threading.Thread:
+    thread = threading.Thread(target=target, daemon=True)
+    thread.start()
+    return thread
+
+
+def waiting(waiters: Waiters[str], key: str, answers: queue.Queue[Any], timeout_s: float = 30.0) -> threading.Thread:
+    """A thread that waits for `key`, and is registered when this returns."""
+    ready = threading.Event()
+
+    def wait() -> None:
+        with waiters.ticket(key) as ticket:
+            ready.set()
+            answers.put(ticket.wait(timeout_s) if ticket else "crowded")
+
+    thread = start(wait)
+    assert ready.wait(10)
+    return thread
+
+
+def test_a_hint_wakes_the_one_who_waits_for_it(waiters: Waiters[str], source: Source) -> None:
+    answers: queue.Queue[Any] = queue.Queue()
+    waiting(waiters, "sub_a", answers)
+    waiting(waiters, "sub_b", queue.Queue())
+    source.ended["sub_a"] = "row a"
+    source.hints.put("sub_a")
+    assert answers.get(timeout=10) == "row a"
+    assert waiters.count == 1
+
+
+def test_an_end_without_a_hint_is_found(waiters: Waiters[str], source: Source) -> None:
+    answers: queue.Queue[Any] = queue.Queue()
+    waiting(waiters, "sub_a", answers)
+    source.ended["sub_a"] = "row a"
+    assert answers.get(timeout=10) == "row a"
+
+
+def test_a_failed_read_is_repeated(waiters: Waiters[str], source: Source) -> None:
+    answers: queue.Queue[Any] = queue.Queue()
+    waiting(waiters, "sub_a", answers)
+    source.ended["sub_a"], source.fail_next = "row a", True
+    source.hints.put("sub_a")
+    assert answers.get(timeout=10) == "row a"
+
+
+def test_many_ends_cost_few_reads(source: Source) -> None:
+    waiters: Waiters[str] = Waiters(source.read, source.listen, cap=1000)
+    answers: queue.Queue[Any] = queue.Queue()
+    keys = [f"sub_{number}" for number in range(200)]
+    for key in keys:
+        waiting(waiters, key, answers)
+    before = len(source.reads)
+    source.ended = {key: key for key in keys}
+    source.hints.put(None)
+    assert sorted(answers.get(timeout=10) for _ in keys) == sorted(keys)
+    assert len(source.reads) - before <= 5
+    waiters.close()
+
+
+def test_past_the_cap_nobody_waits(source: Source) -> None:
+    waiters: Waiters[str] = Waiters(source.read, source.listen, cap=1)
+    waiting(waiters, "sub_a", queue.Queue())
+    with waiters.ticket("sub_b") as ticket:
+        assert ticket is None
+    waiters.close()
+
+
+def test_time_that_runs_out_is_no_answer(waiters: Waiters[str]) -> None:
+    with waiters.ticket("sub_a") as ticket:
+        assert ticket is not None
+        assert ticket.wait(0.01) is None
+    assert waiters.count == 0
+
+
+def test_closing_answers_everybody(source: Source) -> None:
+    waiters: Waiters[str] = Waiters(source.read, source.listen, cap=10)
+    answers: queue.Queue[Any] = queue.Queue()
+    for key in ("sub_a", "sub_b"):
+        waiting(waiters, key, answers)
+    waiters.close()
+    assert [answers.get(timeout=10), answers.get(timeout=10)] == [None, None]
+    with waiters.ticket("sub_c") as ticket:
+        assert ticket is None

