@@ -10,13 +10,15 @@ import torch
 
 from evaluator import tree
 from evaluator.errors import GraderFault, SubmissionFault
-from evaluator.judge.compare import Mismatch, Tolerance, compare
+from evaluator.judge.compare import Mismatch, Tolerance, compare, relative_l2
 from evaluator.judge.device import JudgeDevice
+from evaluator.judge.invariants import require_invariants
 from evaluator.judge.reference import Reference, Writer, tensors, total_bytes
 from evaluator.judge.runner_link import CallReply, RunnerLink
 from evaluator.judge.segments import Segment
 from evaluator.judge.work import count_work
 from evaluator.roofline.model import Work
+from evaluator.tasks.special_inputs import special_inputs
 from evaluator.tensorspec import SpecError, TensorSpec, align
 from evaluator.verdicts import Verdict
 
@@ -43,11 +45,15 @@ class CallOptions:
 
 @dataclass(frozen=True)
 class CheckedCall:
-    """A call whose output was right; times in ms: the runner's claim and the judge's own clock."""
+    """A call whose output was right; times in ms: the runner's claim and the judge's own clock.
+
+    `relative_l2` is the distance of the output from the expected one, in units of the expected one's norm.
+    """
 
     claim_ms: float
     wall_ms: float
-    max_abs_err: float
+    max_abs_err: float = 0.0
+    relative_l2: float = 0.0
 
 
 Variant = Callable[[list[Any]], list[Any]]
@@ -56,10 +62,12 @@ Variant = Callable[[list[Any]], list[Any]]
 class Bench:
     """Everything of one task on one device that does not depend on a submission."""
 
-    def __init__(self, reference: Reference, device: JudgeDevice, tolerance: Tolerance, probe_seed: int) -> None:
+    def __init__(self, reference: Reference, device: JudgeDevice, tolerance: float, probe_seed: int) -> None:
         self.reference = reference
         self.device = device
-        self.tolerance = tolerance
+        self.special = special_inputs(reference.task_id)
+        comparison = self.special.comparison
+        self.tolerance = Tolerance(tolerance, tolerance, comparison.atol_of_max_frac, comparison.finite_only)
         self._draw: int | None = None
         self._state_specs: dict[str, Any] = {}
         self.work = self._probe(probe_seed)
@@ -114,12 +122,18 @@ class Bench:
         return runner.construct(self._init, self._state_specs, seed, deadline_s)
 
     def uncompared_call(
-        self, runner: RunnerLink, side: str, seeds: CallSeeds, deadline_s: float, how: CallOptions
+        self,
+        runner: RunnerLink,
+        side: str,
+        seeds: CallSeeds,
+        deadline_s: float,
+        how: CallOptions,
+        variant: Variant | None = None,
     ) -> CheckedCall:
         """One call of the trusted reference runner, whose output nobody doubts."""
-        inputs = self.reference.inputs(seeds.inputs)
+        inputs = self._inputs(seeds, variant)
         reply, _, wall_ms = self._call(runner, side, inputs, seeds, deadline_s, how)
-        return CheckedCall(reply.elapsed_ms, wall_ms, 0.0)
+        return CheckedCall(reply.elapsed_ms, wall_ms)
 
     def checked_call(
         self,
@@ -131,9 +145,7 @@ class Bench:
         variant: Variant | None = None,
     ) -> CheckedCall:
         """One call on fresh hidden inputs with its output compared. Raises SubmissionFault, or Mismatch."""
-        inputs = self.reference.inputs(seeds.inputs)
-        if variant is not None:
-            inputs = variant(inputs)
+        inputs = self._inputs(seeds, variant)
         reply, views, wall_ms = self._call(runner, side, inputs, seeds, deadline_s, how)
         found, regions = self._decode(reply, side)
         key = secrets.randbits(63)
@@ -141,11 +153,22 @@ class Bench:
         self._require_inputs_unchanged(inputs, views)
         expected = self.reference.forward(inputs, seeds.forward)
         self._require_no_alias(reply, expected, inputs)
-        max_abs_err = compare(found, expected, self.tolerance)
+        closeness = compare(found, expected, self.tolerance, inputs)
+        require_invariants(found, self.special.comparison)
         self._require_mutations(inputs, views)
         if secured != [self.device.digest(region, key) for region in regions]:
             raise SubmissionFault(Verdict.INCORRECT, "the output changed after forward had returned")
-        return CheckedCall(reply.elapsed_ms, wall_ms, max_abs_err)
+        return CheckedCall(reply.elapsed_ms, wall_ms, closeness.max_abs_err, closeness.relative_l2)
+
+    def tf32_error(self, seeds: CallSeeds) -> float:
+        """What eager PyTorch with TF32 makes of the same inputs: its relative L2 distance from IEEE fp32."""
+        inputs = self._inputs(seeds, None)
+        expected = self.reference.forward(inputs, seeds.forward)
+        return relative_l2(self.reference.forward(self._inputs(seeds, None), seeds.forward, "tf32"), expected)
+
+    def _inputs(self, seeds: CallSeeds, variant: Variant | None) -> list[Any]:
+        inputs = self.reference.inputs(seeds.inputs)
+        return inputs if variant is None else variant(inputs)
 
     def _call(
         self,

@@ -1,9 +1,12 @@
 """Compares what a candidate computed with what was expected, element by element, in chunks."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+
+from evaluator.judge.ties import equal_at_ties
 
 CHUNK_ELEMENTS = 1 << 26
 EXAMPLES = 4
@@ -11,60 +14,106 @@ EXAMPLES = 4
 
 @dataclass(frozen=True)
 class Tolerance:
-    """`allclose`: |found - expected| <= absolute + relative * |expected|."""
+    """`allclose`: |found - expected| <= absolute + relative * |expected|.
+
+    With `absolute_of_max_frac` the absolute part is at most that share of the largest expected magnitude; with
+    `finite_only` NaN and infinity are wrong even where the reference has them.
+    """
 
     relative: float
     absolute: float
+    absolute_of_max_frac: float | None = None
+    finite_only: bool = False
+
+    def for_expected(self, expected: torch.Tensor) -> "Tolerance":
+        """The tolerance of one tensor, its absolute part settled."""
+        if self.absolute_of_max_frac is None or not expected.numel() or not expected.is_floating_point():
+            return self
+        largest = max(abs(float(bound)) for bound in torch.aminmax(expected))
+        if not math.isfinite(largest):
+            return self
+        return replace(self, absolute=min(self.absolute, largest * self.absolute_of_max_frac))
+
+
+@dataclass
+class Closeness:
+    """How close all floating-point elements came, over every tensor of an output."""
+
+    max_abs_err: float = 0.0
+    squared_error: float = 0.0
+    squared_norm: float = 0.0
+
+    @property
+    def relative_l2(self) -> float:
+        """||found - expected|| / ||expected||, or 0 for an expected output of zeros."""
+        return math.sqrt(self.squared_error / self.squared_norm) if self.squared_norm > 0 else 0.0
 
 
 class Mismatch(Exception):
     """The outputs differ; the text says how, for the candidate's author."""
 
 
-def compare(found: Any, expected: Any, tolerance: Tolerance) -> float:
-    """The largest absolute error over all floating-point elements. Raises Mismatch."""
-    return _compare(found, expected, tolerance, "output")
+def compare(found: Any, expected: Any, tolerance: Tolerance, inputs: Any = None) -> Closeness:
+    """Compare structure, shapes, dtypes and all values. Raises Mismatch.
+
+    `inputs` are what the outputs were computed from: indices at ties are right if they select equal values of them.
+    """
+    closeness = Closeness()
+    _Comparison(tolerance, closeness, inputs).compare(found, expected, "output")
+    return closeness
 
 
-def _compare(found: Any, expected: Any, tolerance: Tolerance, where: str) -> float:
-    if isinstance(expected, torch.Tensor):
-        if not isinstance(found, torch.Tensor):
-            raise Mismatch(f"{where}: expected a tensor, found {type(found).__name__}")
-        return _compare_tensor(found, expected, tolerance, where)
+def relative_l2(found: Any, expected: Any) -> float:
+    """The relative L2 distance of two outputs of the same structure, without any tolerance."""
+    closeness = Closeness()
+    _Comparison(Tolerance(math.inf, math.inf), closeness, None).compare(found, expected, "output")
+    return closeness.relative_l2
+
+
+class _Comparison:
+    def __init__(self, tolerance: Tolerance, closeness: Closeness, inputs: Any) -> None:
+        self._tolerance = tolerance
+        self._closeness = closeness
+        self._inputs = inputs
+
+    def compare(self, found: Any, expected: Any, where: str) -> None:
+        if isinstance(expected, torch.Tensor):
+            if not isinstance(found, torch.Tensor):
+                raise Mismatch(f"{where}: expected a tensor, found {type(found).__name__}")
+            self._compare_tensor(found, expected, where)
+            return
+        _require_same_form(found, expected, where)
+        if isinstance(expected, list | tuple):
+            for i, (a, b) in enumerate(zip(found, expected, strict=True)):
+                self.compare(a, b, f"{where}[{i}]")
+        elif isinstance(expected, dict):
+            for key in expected:
+                self.compare(found[key], expected[key], f"{where}[{key!r}]")
+        elif isinstance(expected, float):
+            a, b = (torch.tensor([value], dtype=torch.float64) for value in (found, expected))
+            self._compare_tensor(a, b, where)
+        elif found != expected:
+            raise Mismatch(f"{where}: expected {expected!r}, found {found!r}")
+
+    def _compare_tensor(self, found: torch.Tensor, expected: torch.Tensor, where: str) -> None:
+        if found.shape != expected.shape:
+            raise Mismatch(f"{where}: expected shape {tuple(expected.shape)}, found {tuple(found.shape)}")
+        if found.dtype != expected.dtype:
+            raise Mismatch(f"{where}: expected dtype {_name(expected)}, found {_name(found)}")
+        tally = _Tally(self._tolerance.for_expected(expected), tuple(expected.shape), self._closeness)
+        for start, a, b in _chunks(found, expected):
+            tally.add(start, a, b)
+        if tally.wrong and not equal_at_ties(found, expected, self._inputs):
+            raise Mismatch(f"{where}: {tally.describe()}")
+
+
+def _require_same_form(found: Any, expected: Any, where: str) -> None:
     if type(found) is not type(expected):
         raise Mismatch(f"{where}: expected {type(expected).__name__}, found {type(found).__name__}")
-    if isinstance(expected, list | tuple):
-        if len(found) != len(expected):
-            raise Mismatch(f"{where}: expected {len(expected)} values, found {len(found)}")
-        pairs = enumerate(zip(found, expected, strict=True))
-        return max((_compare(a, b, tolerance, f"{where}[{i}]") for i, (a, b) in pairs), default=0.0)
-    if isinstance(expected, dict):
-        if list(found) != list(expected):
-            raise Mismatch(f"{where}: expected keys {list(expected)}, found {list(found)}")
-        return max((_compare(found[k], expected[k], tolerance, f"{where}[{k!r}]") for k in expected), default=0.0)
-    return _compare_scalar(found, expected, tolerance, where)
-
-
-def _compare_scalar(found: Any, expected: Any, tolerance: Tolerance, where: str) -> float:
-    if isinstance(expected, float) and not isinstance(expected, bool):
-        pair = (torch.tensor([found], dtype=torch.float64), torch.tensor([expected], dtype=torch.float64))
-        return _compare_tensor(*pair, tolerance, where)
-    if found != expected:
-        raise Mismatch(f"{where}: expected {expected!r}, found {found!r}")
-    return 0.0
-
-
-def _compare_tensor(found: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance, where: str) -> float:
-    if found.shape != expected.shape:
-        raise Mismatch(f"{where}: expected shape {tuple(expected.shape)}, found {tuple(found.shape)}")
-    if found.dtype != expected.dtype:
-        raise Mismatch(f"{where}: expected dtype {_name(expected)}, found {_name(found)}")
-    tally = _Tally(tolerance, tuple(expected.shape))
-    for start, a, b in _chunks(found, expected):
-        tally.add(start, a, b)
-    if tally.wrong:
-        raise Mismatch(f"{where}: {tally.describe()}")
-    return tally.max_abs_err
+    if isinstance(expected, list | tuple) and len(found) != len(expected):
+        raise Mismatch(f"{where}: expected {len(expected)} values, found {len(found)}")
+    if isinstance(expected, dict) and list(found) != list(expected):
+        raise Mismatch(f"{where}: expected keys {list(expected)}, found {list(found)}")
 
 
 def _chunks(found: torch.Tensor, expected: torch.Tensor) -> Any:
@@ -87,9 +136,10 @@ def _chunks(found: torch.Tensor, expected: torch.Tensor) -> Any:
 class _Tally:
     """Adds up differences over the chunks of one tensor."""
 
-    def __init__(self, tolerance: Tolerance, shape: tuple[int, ...]) -> None:
+    def __init__(self, tolerance: Tolerance, shape: tuple[int, ...], closeness: Closeness) -> None:
         self._tolerance = tolerance
         self._shape = shape
+        self._closeness = closeness
         self.elements = self.wrong = 0
         self.max_abs_err = self.max_rel_err = 0.0
         self.non_finite = 0
@@ -109,11 +159,15 @@ class _Tally:
         if not bool(finite.all()):
             # Infinities and NaN must stand exactly where the reference has them.
             same = (found == expected) | (found.isnan() & expected.isnan())
-            bad = torch.where(finite, bad, ~same)
+            bad = torch.where(finite, bad, ~same if not self._tolerance.finite_only else ~finite)
             self.non_finite += int((~torch.isfinite(found)).sum())
             error = torch.where(finite, error, torch.zeros_like(error))
         if error.numel():
             self.max_abs_err = max(self.max_abs_err, float(error.max()))
+            self._closeness.max_abs_err = max(self._closeness.max_abs_err, self.max_abs_err)
+            self._closeness.squared_error += float(torch.linalg.vector_norm(error, dtype=torch.float64)) ** 2
+            norm = torch.linalg.vector_norm(torch.where(finite, expected.abs(), 0.0), dtype=torch.float64)
+            self._closeness.squared_norm += float(norm) ** 2
         self._note(start, bad, found, expected)
 
     def _note(self, start: int, bad: torch.Tensor, found: torch.Tensor, expected: torch.Tensor) -> None:

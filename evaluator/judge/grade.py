@@ -1,6 +1,5 @@
 """Grades one submission: format, build, correctness, timing, in that order, and puts the report together."""
 
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,16 +12,17 @@ from evaluator.feedback import trim_middle
 from evaluator.judge.arena import arena_library
 from evaluator.judge.bench import Bench
 from evaluator.judge.clock import PhaseClock
-from evaluator.judge.compare import Tolerance
 from evaluator.judge.device import JudgeDevice, make_device
+from evaluator.judge.pen import Pen
 from evaluator.judge.reference import Reference
 from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.timing import PairedTiming
-from evaluator.judge.trials import Trials
+from evaluator.judge.trials import Accuracy, Trials
 from evaluator.judge.zygote_link import Zygote
 from evaluator.report import Report, Roofline, Timing
 from evaluator.roofline.model import Work, compute_floor_ms, memory_floor_ms, roofline
 from evaluator.roofline.peaks import Peaks, find_peaks
+from evaluator.sandbox import Isolation, protect_from_same_user
 from evaluator.seeds import derive
 from evaluator.static import check, render
 from evaluator.submission import Submission
@@ -39,8 +39,10 @@ class Judge:
     def __init__(self, config: EvaluatorConfig) -> None:
         self._config = config
         self._catalogue = Catalogue(Path(config.tasks_dir))
+        protect_from_same_user()
         self._zygote = Zygote(config.kind)
         self._zygote.start()
+        self._pen = Pen(config)
         self._device: JudgeDevice = make_device(config.kind)
         self._peaks: Peaks | None = find_peaks(self._device.gpu_name)
 
@@ -51,6 +53,7 @@ class Judge:
     def close(self) -> None:
         """End the zygote and with it every runner."""
         self._zygote.stop()
+        self._pen.close()
 
     def grade(self, submission: Submission, on_phase: Callable[[str], None], interrupt_fd: int | None = None) -> Report:
         """The verdict. Raises GraderFault where there is none, and Cancelled once `interrupt_fd` is readable."""
@@ -76,27 +79,45 @@ class Judge:
             source = source_for(task, "cuda" if self._device.name == "cuda" else "cpu")
         except TaskError as error:
             raise GraderFault("unknown_task", str(error), retryable=False) from error
-        tolerance = Tolerance(self._config.limits.tolerance, self._config.limits.tolerance)
-        return Bench(Reference(task_id, source, self._device.name), self._device, tolerance, derive("00", "probe"))
+        reference = Reference(task_id, source, self._device.name)
+        return Bench(reference, self._device, self._config.limits.tolerance, derive("00", "probe"))
 
     def runner(self, bench: Bench, side: str, scratch: str, interrupt_fd: int | None) -> RunnerLink:
-        """Fork a runner with the bench's segments mapped."""
+        """Fork a runner with the bench's segments mapped: the candidate's confined, the reference's not."""
         arena, arena_fds = bench.arena(side).export()
         exchange, exchange_fds = bench.exchange.export()
+        on_gpu = self._device.name == "cuda"
+        allocator = arena_library(Path(self._config.state_dir)) if on_gpu else None
+        confined = side == "candidate"
         setup = {
+            "policy": self._pen.policy(allocator).to_json() if confined else None,
             "device": self._device.name,
             "threads": 1,
             "scratch": scratch,
             "module": side,
             "segments": {"exchange": exchange, "arena": arena},
-            "allocator": arena_library(Path(self._config.state_dir)) if self._device.name == "cuda" else None,
+            "allocator": allocator,
         }
         fds = [*exchange_fds, *arena_fds]
-        return self._zygote.spawn(setup, fds, trusted=side == "reference", interrupt_fd=interrupt_fd)
+        runner = self._zygote.spawn(setup, fds, trusted=not confined, interrupt_fd=interrupt_fd)
+        if confined:
+            self._pen.confine(runner)
+        return runner
+
+    def require_isolation(self, isolation: dict[str, Any]) -> None:
+        """Refuse to grade behind fewer walls than the operator asks for. Raises GraderFault."""
+        missing = Isolation.from_json(isolation).missing(self._config.require_isolation)
+        if missing:
+            details = "; ".join(f"{name}: {isolation.get(name, {}).get('detail', 'not attempted')}" for name in missing)
+            raise GraderFault("isolation_missing", f"REQUIRE_ISOLATION asks for more: {details}", retryable=False)
 
     @property
     def config(self) -> EvaluatorConfig:
         return self._config
+
+    @property
+    def pen(self) -> Pen:
+        return self._pen
 
     @property
     def peaks(self) -> Peaks | None:
@@ -113,8 +134,9 @@ class _Grading:
         self._clock = clock
         self._interrupt_fd = interrupt_fd
         self._runners: dict[str, RunnerLink] = {}
-        self._folders: list[str] = []
         self._bench: Bench | None = None
+        # For the trusted runner alone; the candidate's scratch is behind its walls.
+        self._scratch = tempfile.TemporaryDirectory(prefix="reference-", dir=judge.config.state_dir)
         self.isolation: dict[str, Any] = {}
         self.warnings: list[str] = []
 
@@ -123,10 +145,12 @@ class _Grading:
             self._check_format()
             self._clock.restart_run()
             bench = self._prepare()
-            max_abs_err = self._correctness(bench)
+            accuracy = self._correctness(bench)
             with self._clock.phase("timing"):
                 timing, timed_err = self._timing(bench)
-            return self._judgement(bench.work, timing, max(max_abs_err, timed_err))
+            report = self._judgement(bench.work, timing)
+            max_abs_err = max(accuracy.max_abs_err, timed_err)
+            return replace(report, max_abs_err=max_abs_err, error_ratio=accuracy.error_ratio)
         finally:
             self._clean_up()
 
@@ -141,16 +165,18 @@ class _Grading:
         with self._clock.phase("prepare"):
             self._bench = self._judge.bench(self._submission.task_id)
             for side in ("candidate", "reference"):
-                self._runners[side] = self._judge.runner(self._bench, side, self._scratch(), self._interrupt_fd)
+                self._runners[side] = self._judge.runner(self._bench, side, self._scratch.name, self._interrupt_fd)
             self.isolation = self._runners["candidate"].ready(RUNNER_START_S)
+            self._judge.require_isolation(self.isolation)
         return self._bench
 
-    def _correctness(self, bench: Bench) -> float:
+    def _correctness(self, bench: Bench) -> Accuracy:
         runner = self._runners["candidate"]
         with self._clock.phase("load"):
             runner.load(self._submission.code, ENTRY["candidate"], self._clock.limit(self._limits.first_call_s))
         with self._clock.phase("correctness"):
-            return Trials(bench, runner, self._submission.seed_key, self._limits, self._clock).run({})
+            trials = Trials(bench, runner, self._submission.seed_key, self._judge.config, self._clock)
+            return trials.run()
 
     def _timing(self, bench: Bench) -> tuple[Timing, float]:
         reference, candidate = self._runners["reference"], self._runners["candidate"]
@@ -160,7 +186,7 @@ class _Grading:
         timing = PairedTiming(bench, reference, candidate, self._submission.seed_key, self._limits, self._clock)
         return timing.run()
 
-    def _judgement(self, work: Work, timing: Timing, max_abs_err: float) -> Report:
+    def _judgement(self, work: Work, timing: Timing) -> Report:
         """A correct kernel's report, unless its time is under what the device can do at all."""
         peaks = self._judge.peaks
         line: Roofline | None = roofline(work, peaks) if peaks else None
@@ -180,19 +206,13 @@ class _Grading:
             timing,
             line,
             suspicious=suspicious,
-            max_abs_err=max_abs_err,
         )
-
-    def _scratch(self) -> str:
-        folder = tempfile.mkdtemp(prefix="grade-", dir=self._judge.config.state_dir)
-        self._folders.append(folder)
-        return folder
 
     def _clean_up(self) -> None:
         for runner in self._runners.values():
             runner.kill()
-        for folder in self._folders:
-            shutil.rmtree(folder, ignore_errors=True)
+        self._judge.pen.empty()
+        self._scratch.cleanup()
         if self._bench is not None:
             self._bench.close()
 

@@ -38,11 +38,13 @@ class RunnerLink:
     def __init__(
         self,
         sock: socket.socket,
+        pid: int,
         reap: Callable[[], int | None],
         *,
         trusted: bool,
         interrupt_fd: int | None,
     ) -> None:
+        self.pid = pid
         self._channel = Channel(sock, max_bytes=MAX_REPLY_BYTES)
         self._reap = reap
         self._trusted = trusted

@@ -58,7 +58,7 @@ class Zygote:
             raise
         finally:
             theirs.close()
-        return RunnerLink(ours, lambda: self._reap(pid), trusted=trusted, interrupt_fd=interrupt_fd)
+        return RunnerLink(ours, pid, lambda: self._reap(pid), trusted=trusted, interrupt_fd=interrupt_fd)
 
     def stop(self) -> None:
         """End the zygote; its runners die with it."""

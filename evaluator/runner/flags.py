@@ -10,7 +10,7 @@ def set_precision(precision: str) -> None:
     """
     torch.backends.fp32_precision = precision  # type: ignore[attr-defined]
     torch.backends.cuda.matmul.fp32_precision = precision
-    torch.backends.cudnn.fp32_precision = precision  # type: ignore[attr-defined]
+    torch.backends.cudnn.fp32_precision = precision
     torch.backends.cudnn.conv.fp32_precision = precision  # type: ignore[attr-defined]
     torch.backends.cudnn.rnn.fp32_precision = precision  # type: ignore[attr-defined]
     torch.set_default_dtype(torch.float32)

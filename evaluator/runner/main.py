@@ -1,6 +1,6 @@
 """One runner's life: confine itself, map the judge's buffers, then load, construct and call the candidate."""
 
-import os
+import shutil
 import socket
 from pathlib import Path
 from types import ModuleType
@@ -14,16 +14,20 @@ from evaluator.runner.candidate import CandidateFault, faults
 from evaluator.runner.devices import CpuDevice, CudaDevice
 from evaluator.runner.flags import set_precision
 from evaluator.runner.weights import construct
+from evaluator.sandbox import Confinement, Parent, Policy
 from evaluator.tensorspec import TensorSpec
 from evaluator.wire import Channel, PeerClosed
 
+ALLOCATOR_NAME = "arena.so"
 
-def run(setup: dict[str, Any], fds: list[int]) -> None:
+
+def run(setup: dict[str, Any], fds: list[int], parent: Parent, no_pid_namespace: str) -> None:
     """Serve the judge over the first descriptor until it closes the channel."""
     channel = Channel(socket.socket(fileno=fds[0]))
     torch.set_num_threads(int(setup["threads"]))
-    runner = Runner(setup, fds[1:])
-    channel.send({"type": "ready", "isolation": runner.isolation})
+    walls = Walls(setup, fds, parent, no_pid_namespace)
+    runner = Runner(setup, fds[1:], walls.scratch)
+    channel.send({"type": "ready", "isolation": walls.complete()})
     while True:
         try:
             request = channel.receive(deadline_s=None)
@@ -36,11 +40,28 @@ def run(setup: dict[str, Any], fds: list[int]) -> None:
         channel.send(reply)
 
 
+class Walls:
+    """The confinement of this process where the judge sent a policy; a trusted runner has none."""
+
+    def __init__(self, setup: dict[str, Any], fds: list[int], parent: Parent, no_pid_namespace: str) -> None:
+        self.scratch = Path(setup["scratch"])
+        self._confinement: Confinement | None = None
+        if setup["policy"]:
+            policy = Policy.from_json(setup["policy"])
+            self._confinement = Confinement(policy, parent, no_pid_namespace=no_pid_namespace)
+            self._confinement.enter_before_device(keep_fds=fds)
+            self.scratch = Path(self._confinement.scratch)
+
+    def complete(self) -> dict[str, Any]:
+        """Raise the rest of the walls, once the device is open; what is in force."""
+        return {} if self._confinement is None else self._confinement.enter_after_device().to_json()
+
+
 class Runner:
     """Holds the candidate's module and model between the judge's requests."""
 
-    def __init__(self, setup: dict[str, Any], fds: list[int]) -> None:
-        self._scratch = Path(setup["scratch"])
+    def __init__(self, setup: dict[str, Any], fds: list[int], scratch: Path) -> None:
+        self._scratch = scratch
         self._name = str(setup["module"])
         self._device_name = str(setup["device"])
         if self._device_name == "cuda":
@@ -55,14 +76,19 @@ class Runner:
         arena, exchange = self._segments["arena"], self._segments["exchange"]
         self._device: CpuDevice | CudaDevice
         if self._device_name == "cuda":
-            self._device = CudaDevice(arena, exchange, str(setup["allocator"]))
+            self._device = CudaDevice(arena, exchange, self._allocator(str(setup["allocator"])))
         else:
             self._device = CpuDevice(arena, exchange)
-        self.isolation: dict[str, Any] = {}
-        os.chdir(self._scratch)
         self._module: ModuleType | None = None
         self._model: Any = None
         self._previous_out: Any = None
+
+    def _allocator(self, path: str) -> str:
+        """The allocator's library inside the scratch, where a confined process can see it."""
+        brought = self._scratch / ALLOCATOR_NAME
+        if not brought.exists():
+            shutil.copy(path, brought)
+        return str(brought)
 
     def handle(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one request. Raises CandidateFault where the candidate's code fails."""

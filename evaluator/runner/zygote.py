@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 from evaluator.runner.process import adopt_orphans, children, die_with_parent
+from evaluator.sandbox import Parent, Policy, fork_into_pid_namespace, protect_from_same_user
 from evaluator.wire import Channel, PeerClosed
 
 REAP_DEADLINE_S = 20.0
@@ -20,6 +21,7 @@ def main(control_fd: int, kind: str, parent_pid: int) -> None:
     """Serve spawn and reap requests until the judge closes the channel."""
     die_with_parent(parent_pid)
     adopt_orphans()
+    protect_from_same_user()
     channel = Channel(socket.socket(fileno=control_fd), accept_fds=True)
     from evaluator.runner import preload
 
@@ -39,24 +41,31 @@ def main(control_fd: int, kind: str, parent_pid: int) -> None:
 
 def _spawn(channel: Channel, request: dict[str, Any], live: set[int]) -> None:
     fds = channel.take_fds()
-    zygote_pid = os.getpid()
-    pid = os.fork()
+    parent = Parent.here()
+    policy = Policy.from_json(request["policy"]) if request["policy"] else None
+    # A runner that uses the device stays in this PID namespace: legacy CUDA IPC fails across one.
+    reason = ""
+    if policy is None or policy.device:
+        pid = os.fork()
+    else:
+        pid, reason = fork_into_pid_namespace()
     if pid == 0:
-        _run_child(channel, request, fds, zygote_pid)
-    for fd in fds:
+        _run_child(channel, request, fds, parent, reason)
+    for fd in [*fds, *([] if parent.pidfd is None else [parent.pidfd])]:
         os.close(fd)
     live.add(pid)
     channel.send({"type": "spawned", "pid": pid})
 
 
-def _run_child(channel: Channel, request: dict[str, Any], fds: list[int], zygote_pid: int) -> None:
+def _run_child(
+    channel: Channel, request: dict[str, Any], fds: list[int], parent: Parent, no_pid_namespace: str
+) -> None:
     try:
-        die_with_parent(zygote_pid)
-        os.setsid()
+        parent.die_together()
         channel.close()
         from evaluator.runner.main import run
 
-        run(request, fds)
+        run(request, fds, parent, no_pid_namespace)
         os._exit(0)
     except BaseException as error:  # noqa: BLE001 - nothing may return into the zygote's loop
         os.write(2, f"runner: {type(error).__name__}: {error}\n".encode())
