@@ -60,7 +60,9 @@ def lock_episode(session: Session, episode_id: str, project_id: str | None = Non
 
     With a `project_id`, an episode of another project does not exist.
     """
-    query = select(Episode).where(Episode.id == episode_id).with_for_update()
+    # key_share: a second UPDATE of a submission within one transaction makes Postgres check its foreign key again,
+    # and a full FOR UPDATE here would block that check, against the order of locks
+    query = select(Episode).where(Episode.id == episode_id).with_for_update(key_share=True)
     if project_id is not None:
         query = query.where(Episode.project_id == project_id)
     episode = session.scalars(query.execution_options(populate_existing=True)).one_or_none()

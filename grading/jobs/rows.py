@@ -13,7 +13,7 @@ from grading.states import CLAIMED, AttemptEnd, SubmissionStatus
 
 def lock_submission(session: Session, submission_id: str, project_id: str | None = None) -> Submission:
     """The submission, locked until the transaction ends. Raises NotFound, also for another project's."""
-    query = select(Submission).where(Submission.id == submission_id).with_for_update()
+    query = select(Submission).where(Submission.id == submission_id).with_for_update(key_share=True)
     if project_id is not None:
         query = query.where(Submission.project_id == project_id)
     submission = session.scalars(query.execution_options(populate_existing=True)).one_or_none()
