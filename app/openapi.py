@@ -7,6 +7,7 @@ from flask import Flask
 from flask_smorest import Api
 
 from app.problems import MEDIA_TYPE
+from app.routing import ObjectIdConverter, id_schema, install_converters
 from app.schemas.common import ProblemSchema
 from app.version import API_VERSION
 
@@ -44,4 +45,7 @@ def install_openapi(app: Flask) -> GraderApi:
         OPENAPI_JSON_PATH="openapi.json",
         API_SPEC_OPTIONS={"info": {"description": DESCRIPTION}},
     )
-    return GraderApi(app)
+    install_converters(app)
+    api = GraderApi(app)
+    api.register_converter(ObjectIdConverter, id_schema)
+    return api

@@ -23,7 +23,7 @@ def open_episode(headers: dict[str, Any], body: dict[str, Any]) -> tuple[dict[st
     return episode, 201, http.created_headers(f"/episodes/{episode['id']}", replayed=replayed)
 
 
-@blueprint.route("/episodes/<string:episode_id>")
+@blueprint.route("/episodes/<id:episode_id>")
 @blueprint.response(200, EpisodeSchema)
 @blueprint.problems(404)
 def get_episode(episode_id: str) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def get_episode(episode_id: str) -> dict[str, Any]:
     return service.get_episode(current(), episode_id)
 
 
-@blueprint.route("/episodes/<string:episode_id>/cancel", methods=["POST"])
+@blueprint.route("/episodes/<id:episode_id>/cancel", methods=["POST"])
 @blueprint.response(200, EpisodeSchema)
 @blueprint.problems(404)
 def cancel_episode(episode_id: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def submit(
     return answer.view, 200 if answer.finished else 202, http.waited_headers(answer, applied) | location
 
 
-@blueprint.route("/submissions/<string:submission_id>")
+@blueprint.route("/submissions/<id:submission_id>")
 @blueprint.arguments(WaitQuery, location="query")
 @blueprint.response(200, SubmissionSchema)
 @blueprint.problems(404, 422)
@@ -44,7 +44,7 @@ def get_submission(query: dict[str, Any], submission_id: str) -> tuple[dict[str,
     return answer.view, 200, http.waited_headers(answer, applied)
 
 
-@blueprint.route("/submissions/<string:submission_id>/cancel", methods=["POST"])
+@blueprint.route("/submissions/<id:submission_id>/cancel", methods=["POST"])
 @blueprint.response(200, SubmissionSchema)
 @blueprint.problems(404)
 def cancel_submission(submission_id: str) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def cancel_submission(submission_id: str) -> dict[str, Any]:
     return service.cancel_submission(current(), submission_id)
 
 
-@blueprint.route("/submissions/<string:submission_id>/code")
+@blueprint.route("/submissions/<id:submission_id>/code")
 @blueprint.response(200, {"type": "string"}, content_type="text/plain")
 @blueprint.problems(404)
 def get_code(submission_id: str) -> Response:
@@ -60,7 +60,7 @@ def get_code(submission_id: str) -> Response:
     return Response(service.get_code(current(), submission_id), mimetype="text/plain")
 
 
-@blueprint.route("/submissions/<string:submission_id>/reward")
+@blueprint.route("/submissions/<id:submission_id>/reward")
 @blueprint.arguments(RewardQuery, location="query")
 @blueprint.response(200, RewardSchema)
 @blueprint.problems(404, 422)

@@ -1,4 +1,4 @@
-"""A whole server with the mock evaluator, shared by the tests of this folder."""
+"""A whole server with the mock evaluator over a Postgres database of its own, shared by the tests of this folder."""
 
 from collections.abc import Iterator
 
@@ -6,11 +6,12 @@ import httpx
 import pytest
 
 from launcher.demo_server import OwnServer
+from tests.services import postgres
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[OwnServer]:
-    with OwnServer(KERNEL_ENV_EVALUATOR="mock") as started:
+    with postgres.database() as url, OwnServer(KERNEL_ENV_EVALUATOR="mock", DATABASE_URL=url) as started:
         yield started
 
 

@@ -27,8 +27,9 @@ def test_a_taken_port_is_refused_with_a_way_out(taken_port: int) -> None:
 
 
 def test_two_launchers_do_not_share_data(tmp_path: Path) -> None:
-    with lock_data_dir(tmp_path), pytest.raises(CannotStart, match=rf"process {os.getpid()}.*KERNEL_ENV_DATA_DIR"):
-        lock_data_dir(tmp_path)
+    refused = pytest.raises(CannotStart, match=rf"process {os.getpid()}.*KERNEL_ENV_DATA_DIR")
+    with lock_data_dir(tmp_path), refused, lock_data_dir(tmp_path):
+        pytest.fail("the lock was given twice")
 
 
 def test_a_named_evaluator_is_taken() -> None:
