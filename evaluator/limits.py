@@ -23,6 +23,7 @@ class Limits:
     tolerance: float = 1e-2
     roofline_reject_frac: float = 0.8
     suspicious_speedup: float = 50.0
+    custom_kernel_share_min: float = 0.1
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

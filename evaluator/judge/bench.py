@@ -36,11 +36,15 @@ class CallSeeds:
 
 @dataclass(frozen=True)
 class CallOptions:
-    """`precision` of fp32 products (`ieee` or `tf32`); a spin kernel ahead of the call; caches flushed before it."""
+    """`precision` of fp32 products (`ieee` or `tf32`); a spin kernel ahead of the call; caches flushed before it.
+
+    `mode` is `plain`, `trace` (list the device's kernels) or `no_kernels` (Triton's launches do nothing).
+    """
 
     precision: str = "ieee"
     spin_cycles: int = 0
     flush: bool = False
+    mode: str = "plain"
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class CheckedCall:
     wall_ms: float
     max_abs_err: float = 0.0
     relative_l2: float = 0.0
+    kernels: tuple[tuple[str, float], ...] = ()
 
 
 Variant = Callable[[list[Any]], list[Any]]
@@ -158,7 +163,7 @@ class Bench:
         self._require_mutations(inputs, views)
         if secured != [self.device.digest(region, key) for region in regions]:
             raise SubmissionFault(Verdict.INCORRECT, "the output changed after forward had returned")
-        return CheckedCall(reply.elapsed_ms, wall_ms, closeness.max_abs_err, closeness.relative_l2)
+        return CheckedCall(reply.elapsed_ms, wall_ms, closeness.max_abs_err, closeness.relative_l2, reply.kernels)
 
     def tf32_error(self, seeds: CallSeeds) -> float:
         """What eager PyTorch with TF32 makes of the same inputs: its relative L2 distance from IEEE fp32."""
@@ -186,7 +191,7 @@ class Bench:
             self.device.flush_cache()
         self.device.synchronize()
         started = time.perf_counter()
-        reply = runner.call(described, seeds.forward, how.precision, how.spin_cycles, deadline_s)
+        reply = runner.call(described, seeds.forward, how.precision, how.spin_cycles, deadline_s, how.mode)
         return reply, views, (time.perf_counter() - started) * 1e3
 
     def _decode(self, reply: CallReply, side: str) -> tuple[Any, list[torch.Tensor]]:

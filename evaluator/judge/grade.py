@@ -13,6 +13,7 @@ from evaluator.judge.arena import arena_library
 from evaluator.judge.bench import Bench
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.device import JudgeDevice, make_device
+from evaluator.judge.origin import Origin, OriginCheck, torch_ops_denied
 from evaluator.judge.pen import Pen
 from evaluator.judge.reference import Reference
 from evaluator.judge.runner_link import RunnerLink
@@ -93,6 +94,7 @@ class Judge:
             "policy": self._pen.policy(allocator).to_json() if confined else None,
             "device": self._device.name,
             "threads": 1,
+            "guard": confined and torch_ops_denied(bench.reference.task_id),
             "scratch": scratch,
             "module": side,
             "segments": {"exchange": exchange, "arena": arena},
@@ -148,9 +150,17 @@ class _Grading:
             accuracy = self._correctness(bench)
             with self._clock.phase("timing"):
                 timing, timed_err = self._timing(bench)
+            with self._clock.phase("provenance"):
+                origin = self._origin(bench, timing)
             report = self._judgement(bench.work, timing)
-            max_abs_err = max(accuracy.max_abs_err, timed_err)
-            return replace(report, max_abs_err=max_abs_err, error_ratio=accuracy.error_ratio)
+            return replace(
+                report,
+                max_abs_err=max(accuracy.max_abs_err, timed_err),
+                error_ratio=accuracy.error_ratio,
+                suspicious=report.suspicious or origin.suspicious,
+                custom_kernel_share=origin.custom_kernel_share,
+                kernels=list(origin.kernels),
+            )
         finally:
             self._clean_up()
 
@@ -185,6 +195,10 @@ class _Grading:
         bench.construct(reference, derive(self._submission.seed_key, "weights:1"), RUNNER_START_S)
         timing = PairedTiming(bench, reference, candidate, self._submission.seed_key, self._limits, self._clock)
         return timing.run()
+
+    def _origin(self, bench: Bench, timing: Timing) -> Origin:
+        check = OriginCheck(bench, self._runners["candidate"], self._submission, self._limits)
+        return check.run(timing.t_new_ms)
 
     def _judgement(self, work: Work, timing: Timing) -> Report:
         """A correct kernel's report, unless its time is under what the device can do at all."""

@@ -22,6 +22,10 @@ FAULT_VERDICTS = {
     "format": Verdict.FORMAT_VIOLATION,
 }
 _PREFIX = {"memory": "out of memory: "}
+_SUFFIX = {
+    "format": "\nDuring forward torch may only allocate, make views, change layout, cast, fill, copy, concatenate and "
+    "draw random numbers; arithmetic and reductions belong in your kernels (__init__ may prepare weights freely)."
+}
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class CallReply:
 
     output: Any
     elapsed_ms: float
+    kernels: tuple[tuple[str, float], ...] = ()
 
 
 class RunnerLink:
@@ -77,7 +82,9 @@ class RunnerLink:
             raise self._out_of_turn()
         return [str(name)[:200] for name in names[:100]]
 
-    def call(self, inputs: Any, seed: int, precision: str, spin_cycles: int, deadline_s: float) -> CallReply:
+    def call(
+        self, inputs: Any, seed: int, precision: str, spin_cycles: int, deadline_s: float, mode: str = "plain"
+    ) -> CallReply:
         """One forward. Raises SubmissionFault; the reply is the runner's claim and proves nothing."""
         self._next_call += 1
         request = {
@@ -87,12 +94,13 @@ class RunnerLink:
             "seed": seed,
             "precision": precision,
             "spin_cycles": spin_cycles,
+            "mode": mode,
         }
         reply = self._request(request, "result", deadline_s, "forward")
         elapsed_ms = _claimed_ms(reply.get("elapsed_ms"))
         if reply.get("id") != self._next_call or elapsed_ms is None:
             raise self._out_of_turn()
-        return CallReply(reply.get("output"), elapsed_ms)
+        return CallReply(reply.get("output"), elapsed_ms, _kernels(reply.get("kernels")))
 
     def kill(self) -> int | None:
         """End the runner and all it started; its wait status where this call ended it."""
@@ -128,7 +136,7 @@ class RunnerLink:
         kind, text = reply.get("kind"), reply.get("text")
         if kind not in FAULT_VERDICTS or not isinstance(text, str):
             return self._out_of_turn()
-        return self._fault(FAULT_VERDICTS[kind], _PREFIX.get(kind, "") + text)
+        return self._fault(FAULT_VERDICTS[kind], _PREFIX.get(kind, "") + text + _SUFFIX.get(kind, ""))
 
     def _out_of_turn(self) -> Exception:
         self.kill()
@@ -140,6 +148,14 @@ class RunnerLink:
         if self._trusted:
             return GraderFault("reference_failed", f"{verdict}: {feedback}", retryable=verdict is not Verdict.TIMEOUT)
         return SubmissionFault(verdict, feedback)
+
+
+def _kernels(value: Any) -> tuple[tuple[str, float], ...]:
+    """Names and microseconds of traced kernels; whatever has another form is left out."""
+    if not isinstance(value, list):
+        return ()
+    pairs = [item for item in value[:1024] if isinstance(item, list) and len(item) == 2]
+    return tuple((item[0][:500], time) for item in pairs if isinstance(item[0], str) and (time := _claimed_ms(item[1])))
 
 
 def _claimed_ms(value: Any) -> float | None:

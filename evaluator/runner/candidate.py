@@ -8,6 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from evaluator.runner.guard import GuardViolation
+
 MAX_TEXT = 6000
 
 
@@ -53,6 +55,8 @@ class faults:
 
 def _kind(exc: BaseException, default: str) -> str:
     """Compilers raise inside `forward`, and memory runs out anywhere: these tell more than where it happened."""
+    if isinstance(exc, GuardViolation):
+        return "format"
     names = {f"{kind.__module__}.{kind.__name__}" for kind in type(exc).__mro__}
     if any(name.startswith("triton.compiler.errors.") or name.endswith(".PTXASError") for name in names):
         return "compile"

@@ -2,6 +2,7 @@
 
 import shutil
 import socket
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,8 @@ from evaluator.runner import attach, candidate
 from evaluator.runner.candidate import CandidateFault, faults
 from evaluator.runner.devices import CpuDevice, CudaDevice
 from evaluator.runner.flags import set_precision
+from evaluator.runner.guard import TorchGuard
+from evaluator.runner.kernels import LaunchSwitch, traced_kernels
 from evaluator.runner.weights import construct
 from evaluator.sandbox import Confinement, Parent, Policy
 from evaluator.tensorspec import TensorSpec
@@ -79,6 +82,8 @@ class Runner:
             self._device = CudaDevice(arena, exchange, self._allocator(str(setup["allocator"])))
         else:
             self._device = CpuDevice(arena, exchange)
+        self._guard = TorchGuard(self._device_name, self._name) if setup["guard"] else None
+        self._switch = LaunchSwitch()
         self._module: ModuleType | None = None
         self._model: Any = None
         self._previous_out: Any = None
@@ -112,6 +117,8 @@ class Runner:
         init = tree.decode(request["init"], self._tensor)
         weights = {name: self._tensor(spec) for name, spec in request["weights"].items()}
         self._model = self._previous_out = None
+        if self._guard is not None:
+            self._guard.down()
         with faults("runtime", self._name):
             self._model, unmatched = construct(
                 self._entry, init, weights, seed=int(request["seed"]), device=self._device_name
@@ -123,15 +130,33 @@ class Runner:
         self._previous_out = None
         set_precision(str(request["precision"]))
         torch.manual_seed(int(request["seed"]))
-        model = self._model
-        with faults("runtime", self._name), torch.no_grad():
-            out, specs, elapsed_ms = self._device.timed(lambda: model(*inputs), int(request["spin_cycles"]))
+        out, specs, elapsed_ms, kernels = self._forward(inputs, request)
         self._previous_out = out
         try:
             described = tree.encode(out, lambda value: _describe(value, specs))
         except tree.TreeError as error:
             raise CandidateFault("output", f"forward returned what cannot be compared: {error}") from None
-        return {"type": "result", "id": request["id"], "output": described, "elapsed_ms": elapsed_ms}
+        reply = {"type": "result", "id": request["id"], "output": described, "elapsed_ms": elapsed_ms}
+        return reply if kernels is None else {**reply, "kernels": kernels}
+
+    def _forward(
+        self, inputs: Any, request: dict[str, Any]
+    ) -> tuple[Any, dict[int, TensorSpec], float, list[list[Any]] | None]:
+        """One guarded call: result, places, time in ms, and the device kernels where the request asks for a trace."""
+        if self._guard is not None:
+            self._guard.up()
+        mode, spin_cycles = str(request["mode"]), int(request["spin_cycles"])
+        kernels: list[list[Any]] | None = None
+        with faults("runtime", self._name), torch.no_grad(), ExitStack() as around:
+            if mode == "no_kernels":
+                around.enter_context(self._switch.off())
+            elif mode == "trace":
+                kernels = around.enter_context(traced_kernels())
+            model = self._model
+            out, specs, elapsed_ms = self._device.timed(lambda: model(*inputs), spin_cycles)
+        if self._guard is not None and self._guard.violations:
+            raise CandidateFault("format", "\n".join(self._guard.violations))
+        return out, specs, elapsed_ms, kernels
 
     def _tensor(self, description: Any) -> torch.Tensor:
         spec = TensorSpec.from_json(description, self._sizes)
