@@ -71,7 +71,7 @@ def _children(node: ast.AST, scope: Scope) -> list[tuple[ast.AST, Scope]]:
         return _function_children(node, scope)
     if isinstance(node, ast.ClassDef):
         inner = Scope(scope, is_class=True)
-        outside: list[ast.AST] = [*node.decorator_list, *node.bases, *node.keywords]
+        outside: list[ast.AST] = [*node.decorator_list, *getattr(node, "type_params", ()), *node.bases, *node.keywords]
         return [(child, scope) for child in outside] + [(child, inner) for child in node.body]
     if isinstance(node, _COMPREHENSIONS):
         inner = Scope(scope)
@@ -89,8 +89,11 @@ def _function_children(node: Function, scope: Scope) -> list[tuple[ast.AST, Scop
     for statement in body:  # `global` holds for the whole function, also before the statement
         if isinstance(statement, ast.Global):
             inner.globals.update(statement.names)
-    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
-    return [(child, scope) for child in [*decorators, arguments]] + [(child, inner) for child in body]
+    outside: list[ast.AST] = [arguments]
+    if not isinstance(node, ast.Lambda):
+        outside += [*node.decorator_list, *getattr(node, "type_params", ())]
+        outside += [node.returns] if node.returns is not None else []
+    return [(child, scope) for child in outside] + [(child, inner) for child in body]
 
 
 def _bind(node: ast.AST, scope: Scope) -> None:
