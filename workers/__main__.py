@@ -5,7 +5,7 @@ import sys
 import time
 from typing import Any
 
-from celery.signals import worker_ready, worker_shutdown
+from celery.signals import worker_ready
 from structlog import get_logger
 
 from grading import jobs
@@ -83,11 +83,6 @@ def serve(here: Runtime) -> int:
     def ready(**_: Any) -> None:
         keeper.start()
 
-    @worker_shutdown.connect(weak=False)  # type: ignore[untyped-decorator]
-    def shut_down(**_: Any) -> None:
-        keeper.stop()
-        leave(here)
-
     worker = SlotWorker(
         app=app,
         hostname=f"{here.slot.kind}-{here.slot.number}@{here.slot.host}",
@@ -100,6 +95,8 @@ def serve(here: Runtime) -> int:
         quiet=True,
     )
     worker.start()
+    keeper.stop()
+    leave(here)
     return int(worker.exitcode or 0)
 
 

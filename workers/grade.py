@@ -16,7 +16,6 @@ from grading.jobs import Claim
 from grading.jobs.finish import Ended
 from grading.jobs.losses import DEVICE_FAULTS
 from grading.states import SlotState
-from workers import drain
 from workers.evaluators import ClosableEvaluator, connect
 from workers.lease import Lease
 from workers.runtime import TRANSIENT, Runtime
@@ -25,7 +24,6 @@ log = get_logger(__name__)
 
 RETRY_S = 0.5
 RETRY_MAX_S = 5.0
-HANDED_BACK = "handed_back"
 
 T = TypeVar("T")
 
@@ -36,8 +34,6 @@ def grade(here: Runtime, claim: Claim) -> str | None:
         try:
             outcome = _evaluate(evaluator, claim, lease)
             lease.ending()
-            if outcome is None:
-                return _hand_back(here, claim)
             return _record(here, claim, outcome)
         except FenceLost as error:
             log.warning("verdict_dropped", submission=claim.submission_id, detail=error.detail)
@@ -46,20 +42,18 @@ def grade(here: Runtime, claim: Claim) -> str | None:
 
 @contextlib.contextmanager
 def _held(here: Runtime, claim: Claim, evaluator: ClosableEvaluator) -> Iterator[Lease]:
-    """The claim, kept alive until its end is written, and given up when the process is told to stop."""
+    """The claim, kept alive until its end is written."""
     lease = Lease(here, claim, evaluator.abort)
-    with here.cancels.watching(claim.submission_id, lease.look), drain.aborting(evaluator.abort), lease:
+    with here.cancels.watching(claim.submission_id, lease.look), lease:
         yield lease
 
 
-def _evaluate(evaluator: ClosableEvaluator, claim: Claim, lease: Lease) -> Report | GraderFault | None:
-    """A report, a fault of ours, or None for a grade that is to be handed back. Raises FenceLost."""
+def _evaluate(evaluator: ClosableEvaluator, claim: Claim, lease: Lease) -> Report | GraderFault:
+    """A report or a fault of ours. Raises FenceLost."""
     try:
         return evaluator.evaluate(claim.source, lease.on_phase)
     except Cancelled:
-        if lease.lost:
-            raise FenceLost("the claim was lost while grading") from None
-        return None
+        raise FenceLost("the claim was lost while grading") from None
     except GraderFault as fault:
         return fault
     except Exception as error:
@@ -106,12 +100,6 @@ def _quarantine(here: Runtime, fault: GraderFault) -> None:
                 here.db, slot.slot_id, slot.incarnation, SlotState.QUARANTINED, f"{fault.code}: {fault.detail}"[:500]
             )
         )
-
-
-def _hand_back(here: Runtime, claim: Claim) -> str:
-    _until_written(lambda: jobs.hand_back(here.db, claim.submission_id, claim.fence))
-    _ring_again(here, claim)
-    return HANDED_BACK
 
 
 def _ring_again(here: Runtime, claim: Claim) -> None:

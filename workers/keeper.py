@@ -38,8 +38,10 @@ class Keeper:
         self._thread.start()
 
     def stop(self) -> None:
+        """End the thread, if it was started; may be called again."""
         self._stopping.set()
-        self._thread.join(timeout=10)
+        if self._thread.is_alive():
+            self._thread.join(timeout=10)
 
     def _run(self) -> None:
         while not self._stopping.wait(self._here.settings.leases.idle_look_s):

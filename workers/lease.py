@@ -20,7 +20,7 @@ LOOK_S = 0.5
 
 
 class Lease:
-    """A thread that renews by fence and notes phases. `lost` says that the row is no longer ours.
+    """A thread that renews by fence and notes phases, and aborts the evaluation when the row is no longer ours.
 
     A renewal that errors is retried while grading goes on: the claim is valid until somebody raises the fence.
     """
@@ -32,7 +32,6 @@ class Lease:
         self._look_now = False
         self._over = False
         self._ending = False
-        self.lost = False
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
 
     def __enter__(self) -> Self:
@@ -85,7 +84,6 @@ class Lease:
     def _lose(self, error: FenceLost) -> None:
         if not self._ending:
             log.warning("claim_lost", submission=self._claim.submission_id, detail=error.detail)
-            self.lost = True
             self._abort()
 
     def _write(self, phase: str | None) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from structlog import get_logger
 
+import workers.drain  # noqa: F401 - connects its signal
 from grading.celery_app import GRADE
 from workers.app import app
 from workers.grade import grade
