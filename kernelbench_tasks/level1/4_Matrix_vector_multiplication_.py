@@ -21,4 +21,4 @@ def get_init_inputs():
     return []
 
 
-CPU_SIZES = {"M": 50, "K": 3000}
+CPU_SIZES = {"M": 24, "K": 3000}
