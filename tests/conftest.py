@@ -45,11 +45,16 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         shutil.copy(request.getfixturevalue("sqlite_template"), path)
         return f"sqlite:///{path}"
     url: str = request.getfixturevalue("postgres_url")
+    empty(url)
+    return url
+
+
+def empty(url: str) -> None:
+    """Remove all rows from a migrated Postgres database."""
     db = Database(url)
     with db.write() as session:
         session.execute(text(f"TRUNCATE {', '.join(table.name for table in Base.metadata.sorted_tables)}"))
     db.dispose()
-    return url
 
 
 @pytest.fixture
