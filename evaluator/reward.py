@@ -9,6 +9,7 @@ RewardMode = Literal["speedup", "roofline"]
 REWARD_MODES: tuple[RewardMode, ...] = ("speedup", "roofline")
 
 CORRECT_BASE = 0.3
+CORRECT_MIN = 0.1
 LOG2_SPEEDUP_MIN = -0.2
 LOG2_SPEEDUP_MAX = 3.0
 ROOFLINE_SCALE = 2.7
@@ -34,4 +35,5 @@ def reward(
         raise ValueError("a correct verdict needs a positive speedup")
     if mode == "roofline" and roofline_frac is not None:
         return CORRECT_BASE + ROOFLINE_SCALE * min(roofline_frac, 1.0)
-    return CORRECT_BASE + min(max(math.log2(speedup), LOG2_SPEEDUP_MIN), LOG2_SPEEDUP_MAX)
+    gain = min(max(math.log2(speedup), LOG2_SPEEDUP_MIN), LOG2_SPEEDUP_MAX)
+    return max(CORRECT_BASE + gain, CORRECT_MIN)  # 0.3 - 0.2 is a little less than 0.1 in binary

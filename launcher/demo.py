@@ -12,7 +12,7 @@ from rich.console import Console
 
 from launcher.commands import REPOSITORY
 from launcher.demo_server import OwnServer, OwnServerError
-from launcher.demo_view import show_problem, show_turn
+from launcher.demo_view import show_end, show_problem, show_turn
 
 TASK = "level1/19_ReLU"
 KERNELS = (("a wrong kernel", "relu_identity.py"), ("a right one", "relu.py"))
@@ -75,8 +75,7 @@ def play(console: Console, url: str) -> bool:
                 submission = grade(client, episode["id"], source)
             show_turn(console, number, what, source, submission)
             verdicts.append(submission["verdict"])
-        episode = call(client, "GET", f"/episodes/{episode['id']}")
-        console.print(f"\nThe episode is [bold]{episode['status']}[/]; best speedup {episode['best_speedup']}.")
+        show_end(console, call(client, "GET", f"/episodes/{episode['id']}"))
     return verdicts == ["incorrect", "correct"]
 
 

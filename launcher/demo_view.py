@@ -9,7 +9,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-PROBLEM_LINES = 40
+PROBLEM_LINES = 30
 
 
 def show_problem(console: Console, episode: dict[str, Any]) -> None:
@@ -57,3 +57,12 @@ def _took(submission: dict[str, Any]) -> str:
     if device := environment.get("gpu") or environment.get("device"):
         spans.append(f"on {device}")
     return ", ".join(spans)
+
+
+def show_end(console: Console, episode: dict[str, Any]) -> None:
+    """How the episode stands after its last turn."""
+    best = episode["best_speedup"]
+    console.print(
+        f"\nThe episode is [bold]{episode['status']}[/]; "
+        + ("no turn was correct." if best is None else f"its best speedup is {best:.3f}.")
+    )
