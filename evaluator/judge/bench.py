@@ -1,5 +1,6 @@
 """A task on the bench: the reference, the shared segments, and the one checked call that all stages are made of."""
 
+import math
 import secrets
 import time
 from collections.abc import Callable
@@ -10,8 +11,10 @@ import torch
 
 from evaluator import tree
 from evaluator.errors import GraderFault, SubmissionFault
-from evaluator.judge.compare import Mismatch, Tolerance, compare, relative_l2
+from evaluator.judge import precision
+from evaluator.judge.compare import Closeness, Mismatch, Tolerance, compare
 from evaluator.judge.device import JudgeDevice
+from evaluator.judge.homogeneity import is_homogeneous, scale_rows
 from evaluator.judge.invariants import require_invariants
 from evaluator.judge.reference import Reference, Writer, tensors, total_bytes
 from evaluator.judge.runner_link import CallReply, RunnerLink
@@ -38,13 +41,17 @@ class CallSeeds:
 class CallOptions:
     """`precision` of fp32 products (`ieee` or `tf32`); a spin kernel ahead of the call; caches flushed before it.
 
-    `mode` is `plain`, `trace` (list the device's kernels) or `no_kernels` (Triton's launches do nothing).
+    `mode` is `plain`, `trace` (list the device's kernels) or `no_kernels` (Triton's launches do nothing). `compare` is
+    `values`, within the task's tolerance, or `l2`, which only measures. `row_scales` are divided out of the outputs
+    before they are compared.
     """
 
     precision: str = "ieee"
     spin_cycles: int = 0
     flush: bool = False
     mode: str = "plain"
+    compare: str = "values"
+    row_scales: torch.Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,9 @@ class Bench:
             inputs = self.reference.inputs(seed)
             before = [tensor._version for tensor in tensors(inputs)]
             work, output = count_work(self.reference, inputs, seed)
+            self.homogeneous = is_homogeneous(self.reference, inputs, output, seed)
+            flipped = precision.random_signs(self.reference.inputs(seed), seed)
+            self.takes_signs = precision.finite(self.reference.forward(flipped, seed))
         except GraderFault:
             raise
         except Exception as error:
@@ -158,18 +168,27 @@ class Bench:
         self._require_inputs_unchanged(inputs, views)
         expected = self.reference.forward(inputs, seeds.forward)
         self._require_no_alias(reply, expected, inputs)
-        closeness = compare(found, expected, self.tolerance, inputs)
-        require_invariants(found, self.special.comparison)
+        closeness = self._judge_values(found, expected, inputs, how)
         self._require_mutations(inputs, views)
         if secured != [self.device.digest(region, key) for region in regions]:
             raise SubmissionFault(Verdict.INCORRECT, "the output changed after forward had returned")
         return CheckedCall(reply.elapsed_ms, wall_ms, closeness.max_abs_err, closeness.relative_l2, reply.kernels)
 
-    def tf32_error(self, seeds: CallSeeds) -> float:
-        """What eager PyTorch with TF32 makes of the same inputs: its relative L2 distance from IEEE fp32."""
-        inputs = self._inputs(seeds, None)
-        expected = self.reference.forward(inputs, seeds.forward)
-        return relative_l2(self.reference.forward(self._inputs(seeds, None), seeds.forward, "tf32"), expected)
+    def error_ratio(self, call: CheckedCall, seeds: CallSeeds, variant: Variant | None) -> float:
+        """The error of a checked call against what TF32 may make of the same inputs; see `precision`."""
+        inputs = self._inputs(seeds, variant)
+        expected = self.reference.forward(self._inputs(seeds, variant), seeds.forward)
+        flops = self.work.flops
+        return precision.error_ratio(call.relative_l2, self.reference, inputs, expected, seeds.forward, flops)
+
+    def _judge_values(self, found: Any, expected: Any, inputs: list[Any], how: CallOptions) -> Closeness:
+        if how.compare == "l2":
+            return compare(found, expected, Tolerance(math.inf, math.inf), inputs)
+        if how.row_scales is not None:
+            found, expected = (_unscaled(value, how.row_scales) for value in (found, expected))
+        closeness = compare(found, expected, self.tolerance, inputs)
+        require_invariants(found, self.special.comparison)
+        return closeness
 
     def _inputs(self, seeds: CallSeeds, variant: Variant | None) -> list[Any]:
         inputs = self.reference.inputs(seeds.inputs)
@@ -234,6 +253,12 @@ class Bench:
         for i, (changed, view) in enumerate(zip(tensors(inputs), views, strict=True)):
             if i in self.mutated:
                 compare(view, changed, self.tolerance)
+
+
+def _unscaled(value: Any, scales: torch.Tensor) -> Any:
+    if isinstance(value, torch.Tensor) and value.dim() and value.shape[0] == scales.shape[0]:
+        return scale_rows(value, 1.0 / scales)
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -1,26 +1,27 @@
 """Stage 3: five trials on hidden seeds under two draws of the weights, then the task's special inputs."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import SubmissionFault
 from evaluator.judge.bench import Bench, CallOptions, CallSeeds, CheckedCall, Variant
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.compare import Mismatch
+from evaluator.judge.homogeneity import TRIAL_EXPONENT, row_scales, scale_first
+from evaluator.judge.precision import ERROR_RATIO_MAX, random_signs
 from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.special import variant
 from evaluator.seeds import derive
 from evaluator.verdicts import Verdict
 
 WEIGHT_DRAWS = 2
-# A relative L2 error up to this is never called a downgrade: TF32 alone makes about 3e-4 of a matrix product.
-ERROR_FLOOR = 1e-4
-ERROR_RATIO_MAX = 3.0
+PLAIN = CallOptions()
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """`error_ratio` is the relative L2 error over the larger of 1e-4 and what eager PyTorch with TF32 makes."""
+    """`error_ratio` is the relative L2 error in units of what TF32 may make; above 3 it is a downgrade."""
 
     max_abs_err: float
     error_ratio: float
@@ -49,7 +50,9 @@ class Trials:
             if trial in (0, (count + 1) // WEIGHT_DRAWS):
                 self._construct(draw=min(trial, 1))
             calls.append(self._trial(f"trial {trial + 1} of {count}", f"trial:{trial}", None))
-        ratio = self._require_precision(f"trial:{count - 1}", calls[-1])
+        ratio = self._require_precision()
+        if self._bench.homogeneous:
+            calls.append(self._scaled_trial())
         for recipe in self._bench.special.recipes:
             label = f"special:{recipe.name}"
             made = variant(recipe, derive(self._seed_key, f"recipe:{label}"))
@@ -61,30 +64,41 @@ class Trials:
         limit_s = self._clock.limit(self._limits.first_call_s)
         self._unmatched = self._bench.construct(self._runner, seed, limit_s)
 
-    def _trial(self, title: str, label: str, made: Variant | None) -> CheckedCall:
+    def _trial(self, title: str, label: str, made: Variant | None, how: CallOptions = PLAIN) -> CheckedCall:
         limit_s = self._clock.limit(self._limits.first_call_s if self._first_call else self._limits.call_s)
         seeds = call_seeds(self._seed_key, label)
         try:
-            call = self._bench.checked_call(self._runner, "candidate", seeds, limit_s, CallOptions(), made)
+            call = self._bench.checked_call(self._runner, "candidate", seeds, limit_s, how, made)
         except Mismatch as mismatch:
             raise SubmissionFault(Verdict.INCORRECT, f"{title}: {mismatch}{self._weights_hint()}") from None
         self._first_call = False
         return call
 
-    def _require_precision(self, label: str, call: CheckedCall) -> float:
-        """Hold one trial's error against TF32's. The truth is the reference in IEEE fp32, whose own error (about
-        1e-6) is far under the floor, and which is at hand without a second, float64 pass over up to 17 GB."""
+    def _scaled_trial(self) -> CheckedCall:
+        """Rows scaled by powers of two up to 2^20 both ways, which fp16 inside cannot hold."""
+        label = "scaled"
+        seed = derive(self._seed_key, "recipe:scaled")
+        probe = self._bench.reference.inputs(call_seeds(self._seed_key, label).inputs)
+        scales = row_scales(probe, seed, TRIAL_EXPONENT)
+        how = CallOptions(row_scales=scales)
+        return self._trial("rows scaled by powers of two", label, lambda inputs: scale_first(inputs, scales), how)
+
+    def _require_precision(self) -> float:
+        """Measure one call against what TF32 may make of the same inputs, on random signs where the task takes them."""
         if self._bench.work.dtype != "float32":
             return 0.0
-        ratio = call.relative_l2 / ERROR_FLOOR
-        if ratio > ERROR_RATIO_MAX:
-            ratio = call.relative_l2 / max(ERROR_FLOOR, self._bench.tf32_error(call_seeds(self._seed_key, label)))
+        made: Variant | None = None
+        if self._bench.takes_signs:
+            seed = derive(self._seed_key, "recipe:signs")
+            made = partial(random_signs, seed=seed)
+        call = self._trial("precision", "precision", made, CallOptions(compare="l2"))
+        ratio = self._bench.error_ratio(call, call_seeds(self._seed_key, "precision"), made)
         if ratio > ERROR_RATIO_MAX and self._config.precision_policy == "reject":
             raise SubmissionFault(
                 Verdict.INCORRECT,
-                f"precision_downgrade: the relative L2 error is {call.relative_l2:.3g}, {ratio:.3g} times what fp32 "
-                f"inputs with TF32 products give (limit {ERROR_RATIO_MAX:g}). Keep inputs, weights and accumulators in "
-                "fp32; do not round them to bf16 or fp16.",
+                f"precision_downgrade: the relative L2 error is {call.relative_l2:.3g}, {ratio:.3g} times the unit that "
+                f"fp32 inputs with TF32 products are granted (limit {ERROR_RATIO_MAX:g}). Keep inputs, weights and "
+                "accumulators in fp32; do not round them to bf16 or fp16.",
             )
         return ratio
 

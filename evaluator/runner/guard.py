@@ -44,7 +44,7 @@ class TorchGuard:
                 namespace, _, rest = name.partition("::")
                 if namespace not in self._libraries:
                     self._libraries[namespace] = torch.library.Library(namespace, "IMPL")
-                self._libraries[namespace].impl(rest, self._denial(name), key)
+                self._libraries[namespace].impl(rest, self._denial(name), key, allow_override=True)
 
     def down(self) -> None:
         """Allow everything again."""

@@ -48,7 +48,7 @@ MAX_TRACED = 512
 def traced_kernels() -> Iterator[list[list[Any]]]:
     """Collects `[name, microseconds]` of every kernel, copy and fill on the device, once the block has ended."""
     found: list[list[Any]] = []
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA], acc_events=True) as profile:
         yield found
         torch.cuda.synchronize()
     on_device = [event for event in profile.events() or [] if event.device_type == DeviceType.CUDA]

@@ -10,7 +10,13 @@ def run(kind: str) -> None:
     import torch
     import triton.language  # noqa: F401 - imported for the runners to inherit
 
+    from evaluator.runner.guard import TorchGuard
+
     torch.set_num_threads(1)
+    # A guard that cannot be raised on this version of torch must show here, where it is our fault and nobody else's.
+    guard = TorchGuard("cuda" if kind == "gpu" else "cpu", "none")
+    guard.up()
+    guard.down()
     if kind == "cpu":
         from evaluator.runner.interpreter import install_benchmarker, warm_up
 
