@@ -96,9 +96,9 @@ class Trials:
         if ratio > ERROR_RATIO_MAX and self._config.precision_policy == "reject":
             raise SubmissionFault(
                 Verdict.INCORRECT,
-                f"precision_downgrade: the relative L2 error is {call.relative_l2:.3g}, {ratio:.3g} times the unit that "
-                f"fp32 inputs with TF32 products are granted (limit {ERROR_RATIO_MAX:g}). Keep inputs, weights and "
-                "accumulators in fp32; do not round them to bf16 or fp16.",
+                f"precision_downgrade: the relative L2 error is {call.relative_l2:.3g}, {ratio:.3g} times the unit "
+                f"that fp32 inputs with TF32 products are granted (limit {ERROR_RATIO_MAX:g}). Keep inputs, weights "
+                "and accumulators in fp32; do not round them to bf16 or fp16.",
             )
         return ratio
 
