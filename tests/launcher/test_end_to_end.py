@@ -69,9 +69,8 @@ def test_an_endless_loop_and_whoever_comes_next(api: httpx.Client) -> None:
 
 def test_the_demo_runs_by_itself() -> None:
     environ = {**os.environ, "PORT": str(free_port()), "KERNEL_ENV_EVALUATOR": "cpu", "NO_COLOR": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "launcher.demo"], cwd=REPOSITORY, env=environ, capture_output=True, text=True, timeout=200
-    )
+    command = [sys.executable, "-m", "launcher.demo"]
+    done = subprocess.run(command, cwd=REPOSITORY, env=environ, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     for said in ("level1/19_ReLU", "incorrect", "feedback", "speedup", "reward"):
         assert said in done.stdout
