@@ -54,7 +54,7 @@ def test_pages_cover_the_list_once_even_if_the_last_id_is_gone(own: Catalogue) -
     while page := own.list(after=seen[-1] if seen else None, limit=7):
         seen += [task.task_id for task in page]
     assert seen == [task.task_id for task in own]
-    assert own.list(after="level1/18_Gone", limit=1)[0].task_id == "level1/19_ReLU"
+    assert own.list(after="level1/18_Zone", limit=1)[0].task_id == "level1/19_ReLU"
 
 
 def test_list_by_level_and_split(own: Catalogue) -> None:

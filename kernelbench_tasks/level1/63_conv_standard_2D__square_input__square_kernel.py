@@ -1,0 +1,31 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Plain 2D convolution of square images with a square kernel, without bias."""
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int):
+        super().__init__()
+        self.conv2d = nn.Conv2d(in_channels, out_channels, kernel_size, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv2d(x)
+
+
+batch_size = 16
+in_channels = 32
+out_channels = 64
+kernel_size = 3
+size = 256
+
+
+def get_inputs():
+    return [torch.randn(batch_size, in_channels, size, size)]
+
+
+def get_init_inputs():
+    return [in_channels, out_channels, kernel_size]
+
+
+CPU_SIZES = {"batch_size": 2, "in_channels": 5, "out_channels": 7, "size": 19}

@@ -1,0 +1,29 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Running sum of the elements that a boolean mask selects."""
+
+    def __init__(self, dim: int):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return torch.cumsum(x * mask, dim=self.dim)
+
+
+batch_size = 8192
+length = 16384
+dim = 1
+
+
+def get_inputs():
+    return [torch.randn(batch_size, length), torch.rand(batch_size, length) < 0.5]
+
+
+def get_init_inputs():
+    return [dim]
+
+
+CPU_SIZES = {"batch_size": 20, "length": 700}

@@ -1,0 +1,26 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    """Mean of the Huber loss: squared near zero, linear beyond."""
+
+    def forward(self, predictions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return F.smooth_l1_loss(predictions, targets)
+
+
+batch_size = 16384
+dim = 8192
+
+
+def get_inputs():
+    scale = torch.rand(1) * 3 + 0.5
+    return [torch.randn(batch_size, dim) * scale, torch.randn(batch_size, dim)]
+
+
+def get_init_inputs():
+    return []
+
+
+CPU_SIZES = {"batch_size": 33, "dim": 500}
