@@ -6,6 +6,7 @@ import fcntl
 import os
 import secrets
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
@@ -42,13 +43,13 @@ class Cgroup:
     def create(cls, name: str, *, memory_bytes: int, processes: int) -> Self:
         """A fresh group below this process's own. Raises OSError where none may be made."""
         unified = _unified_folder()
-        available = _enable_controllers(unified)
-        _sweep(unified)
-        core = unified / f"{_PREFIX}{name}-{secrets.token_hex(4)}"
-        core.mkdir()
-        group = cls(core, lock_fd=os.open(core, os.O_RDONLY | os.O_CLOEXEC))
+        with _locked(unified):
+            available = _enable_controllers(unified)
+            _sweep(unified)
+            core = unified / f"{_PREFIX}{name}-{secrets.token_hex(4)}"
+            core.mkdir()
+            group = cls(core, lock_fd=_lock(core))
         try:
-            fcntl.flock(group.lock_fd or 0, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for controller, amount in (("memory", memory_bytes), ("pids", processes)):
                 group._limit(controller, amount, v2=controller in available)
         except OSError:
@@ -201,14 +202,34 @@ def _sweep(unified: Path) -> None:
         if core.name == _MAIN:
             continue
         with contextlib.suppress(OSError):
-            fd = os.open(core, os.O_RDONLY | os.O_CLOEXEC)
+            fd = _lock(core)
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 stale = Cgroup(core, {name: folder for name in _LIMITS_V1 if (folder := _legacy_twin(name, core))})
                 stale.kill()
                 stale.remove()
             finally:
                 os.close(fd)
+
+
+def _lock(folder: Path, *, wait: bool = False) -> int:
+    """A locked descriptor of the folder. Raises BlockingIOError where another holds it, unless it may wait."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+@contextlib.contextmanager
+def _locked(unified: Path) -> Iterator[None]:
+    """One maker at a time: a group that is made but not locked yet would look like a stale one."""
+    fd = _lock(unified, wait=True)
+    try:
+        yield
+    finally:
+        os.close(fd)
 
 
 def _legacy_twin(controller: str, core: Path) -> Path | None:

@@ -46,13 +46,18 @@ def _real_uid(pid: int) -> int:
     raise OSError(f"/proc/{pid}/status names no uid")
 
 
-def running(wanted: Callable[[Process], bool]) -> Iterator[Process]:
-    """Every process for which `wanted` holds, dead ones left out."""
+def listed() -> Iterator[Process]:
+    """Every process of the machine (or PID namespace), dead ones that nobody has awaited included."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             process = Process.read(int(entry.name))
-            if process is not None and not process.gone and wanted(process):
+            if process is not None:
                 yield process
+
+
+def running(wanted: Callable[[Process], bool]) -> Iterator[Process]:
+    """Every process for which `wanted` holds, dead ones left out."""
+    return (process for process in listed() if not process.gone and wanted(process))
 
 
 def descendants(pid: int) -> list[Process]:

@@ -24,11 +24,13 @@ class SlotUid:
 
     @classmethod
     def take(cls, folder: Path = LOCK_FOLDER) -> Self:
-        """The lowest free uid of the range, with whatever a crashed grader left running under it killed.
+        """The lowest uid of the range that is free and has no process, dead or alive, left by a crashed grader.
 
+        The dead ones count as well: until somebody awaits them they use up the user's process limit.
         Needs root. Raises GraderFault where all are taken, OSError where the lock folder cannot be made.
         """
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        in_use = {process.uid for process in processes.listed()}
         for uid in range(FIRST_UID, LAST_UID + 1):
             fd = os.open(folder / str(uid), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
             try:
@@ -36,15 +38,12 @@ class SlotUid:
             except BlockingIOError:
                 os.close(fd)
                 continue
-            slot = cls(uid, fd)
-            if any(processes.running(lambda process, uid=uid: process.uid == uid)):  # type: ignore[misc]
-                slot.kill_all()
-            return slot
+            if uid in in_use:
+                processes.kill_user(uid, uid)
+                os.close(fd)
+                continue
+            return cls(uid, fd)
         raise GraderFault("no_free_uid", f"all of {FIRST_UID} to {LAST_UID} are taken")
-
-    def kill_all(self) -> None:
-        """Kill every process of this uid."""
-        processes.kill_user(self.uid, self.uid)
 
     def release(self) -> None:
         """Let others have the uid."""

@@ -9,23 +9,26 @@ from typing import Any
 PLAIN_UID = 61190
 
 
-
 def _python_for_everybody() -> tuple[str, ...]:
-    """Where the interpreter lies in root's home, show the rest of the command a world in which others can reach it."""
-    home = Path("/root")
-    if not Path(sys.base_prefix).is_relative_to(home):
+    """Where interpreter or checkout lie in root's home, show the rest a world in which others can reach them."""
+    home, hidden = Path("/root"), []
+    for path in (sys.base_prefix, sys.prefix, str(Path(__file__).parents[2])):
+        if Path(path).is_relative_to(home) and not any(Path(path).is_relative_to(known) for known in hidden):
+            hidden.append(path)
+    if not hidden:
         return ()
-    script = (
-        "set -e; mkdir -p /run/kernel-grader-test; mount --bind {base} /run/kernel-grader-test;"
-        "mount -t tmpfs -o mode=755 tmpfs {home}; mkdir -p {base}; mount --move /run/kernel-grader-test {base};"
-        'exec "$@"'
-    ).format(base=sys.base_prefix, home=home)
+    stage = "/run/kernel-grader-test"
+    before = "".join(f"mkdir -p {stage}{path}; mount --bind {path} {stage}{path};" for path in hidden)
+    after = "".join(f"mkdir -p {path}; mount --move {stage}{path} {path};" for path in hidden)
+    script = f'set -e; {before} mount -t tmpfs -o mode=755 tmpfs {home}; {after} exec "$@"'
     return ("unshare", "--mount", "sh", "-c", script, "sh")
 
 
 _EVERYBODY = _python_for_everybody()
 _PLAIN = (*_EVERYBODY, "setpriv", f"--reuid={PLAIN_UID}", f"--regid={PLAIN_UID}", "--clear-groups", "--inh-caps=-all")
-_NO_MORE_NAMESPACES = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --inh-caps=-all --ambient-caps=-all \"$@\""
+_NO_MORE_NAMESPACES = (
+    'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --inh-caps=-all --ambient-caps=-all "$@"'
+)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sandbox_attempts import Attempt
-from sandbox_levels import Level
+from tests.evaluator.sandbox_attempts import Attempt
+from tests.evaluator.sandbox_levels import Level
 
 CHILD = Path(__file__).with_name("sandbox_child.py")
 PROJECT = Path(__file__).parents[2]

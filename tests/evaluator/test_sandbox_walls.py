@@ -6,11 +6,11 @@ import stat
 from pathlib import Path
 
 import pytest
-from sandbox_attempts import ALLOWED, REFUSED
-from sandbox_levels import LEVELS, PLAIN_UID, Level
-from sandbox_support import zygote
 
 from evaluator.sandbox import WALLS, Isolation
+from tests.evaluator.sandbox_attempts import ALLOWED, REFUSED
+from tests.evaluator.sandbox_levels import LEVELS, PLAIN_UID, Level
+from tests.evaluator.sandbox_support import zygote
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="lower levels can only be produced from root")
 
