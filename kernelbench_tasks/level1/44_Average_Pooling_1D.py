@@ -29,4 +29,4 @@ def get_init_inputs():
     return [kernel_size, stride, padding]
 
 
-CPU_SIZES = {"batch_size": 3, "features": 10, "length": 300}
+CPU_SIZES = {"batch_size": 3, "features": 5, "length": 300}

@@ -29,4 +29,4 @@ def get_init_inputs():
     return [kernel_size, stride, padding]
 
 
-CPU_SIZES = {"batch_size": 2, "features": 5, "length": 45}
+CPU_SIZES = {"batch_size": 2, "features": 3, "length": 45}

@@ -27,4 +27,4 @@ def get_init_inputs():
     return [in_channels, kernel_size]
 
 
-CPU_SIZES = {"batch_size": 2, "in_channels": 5, "size": 35}
+CPU_SIZES = {"batch_size": 2, "in_channels": 3, "size": 35}
