@@ -15,7 +15,8 @@ PRECISION_POLICIES: tuple[PrecisionPolicy, ...] = ("reject", "mark")
 class EvaluatorConfig:
     """`gpu_index` counts devices as the driver does; it is ignored by the `cpu` and `mock` evaluators.
 
-    `state_dir` holds what may outlive a grade (build cache, sockets); `tasks_dir` holds `level*/…py` task files.
+    `lanes` grades run beside each other, of which one holds the device at any time: while it is timed, the next one
+    starts and compiles. `state_dir` holds what may outlive a grade (build cache, sockets); `tasks_dir` holds `level*/…py` task files.
     `require_isolation` names walls (as `Report.environment["isolation"]` does) without which nothing is graded.
     """
 
@@ -23,6 +24,7 @@ class EvaluatorConfig:
     tasks_dir: str
     state_dir: str
     gpu_index: int = 0
+    lanes: int = 1
     limits: Limits = field(default_factory=Limits)
     precision_policy: PrecisionPolicy = "reject"
     require_isolation: tuple[str, ...] = ()

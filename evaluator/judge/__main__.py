@@ -21,7 +21,8 @@ def main(listener_fd: int, parent_pid: int) -> None:
     from evaluator.judge.server import STUCK_AFTER_S, serve
 
     limits = config.limits
-    serve(socket.socket(fileno=listener_fd), Judge(config), limits.build_s + limits.run_s + STUCK_AFTER_S)
+    stuck_after_s = limits.build_s + limits.run_s * config.lanes + STUCK_AFTER_S
+    serve(socket.socket(fileno=listener_fd), Judge(config), lanes=config.lanes, stuck_after_s=stuck_after_s)
 
 
 def _visible_device(index: int) -> str:

@@ -5,7 +5,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -41,8 +41,8 @@ class CallSeeds:
 class CallOptions:
     """`precision` of fp32 products (`ieee` or `tf32`); a spin kernel ahead of the call; caches flushed before it.
 
-    `mode` is `plain`, `trace` (list the device's kernels) or `no_kernels` (Triton's launches do nothing). `compare` is
-    `values`, within the task's tolerance, or `l2`, which only measures. `row_scales` are divided out of the outputs
+    `mode` is `plain` or `no_kernels` (Triton's launches do nothing). `compare` is `values`, within the task's
+    tolerance, or `l2`, which only measures. `row_scales` are divided out of the outputs
     before they are compared.
     """
 
@@ -65,10 +65,28 @@ class CheckedCall:
     wall_ms: float
     max_abs_err: float = 0.0
     relative_l2: float = 0.0
-    kernels: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Construction:
+    """What a runner needs to build its model: the weight seed, the constructor's arguments, where the weights lie."""
+
+    seed: int
+    init: Any
+    weights: dict[str, Any]
 
 
 Variant = Callable[[list[Any]], list[Any]]
+
+
+class Gate(Protocol):
+    """Stops and starts a runner's processes."""
+
+    def freeze(self) -> None:
+        """Return once every process stands still."""
+
+    def thaw(self) -> None:
+        """Let them go on."""
 
 
 class Bench:
@@ -80,8 +98,8 @@ class Bench:
         self.special = special_inputs(reference.task_id)
         comparison = self.special.comparison
         self.tolerance = Tolerance(tolerance, tolerance, comparison.atol_of_max_frac, comparison.finite_only)
+        self.reference_runner: RunnerLink | None = None
         self._draw: int | None = None
-        self._state_specs: dict[str, Any] = {}
         self.work = self._probe(probe_seed)
         self.exchange: Segment = device.segment(self._inputs_offset + self._input_bytes)
         self.arenas: dict[str, Segment] = {}
@@ -115,26 +133,32 @@ class Bench:
             self.arenas[side] = self.device.segment(align(room))
         return self.arenas[side]
 
+    @property
+    def held_bytes(self) -> int:
+        """Device memory of the segments."""
+        return self.exchange.bytes.numel() + sum(arena.bytes.numel() for arena in self.arenas.values())
+
     def close(self) -> None:
-        """Give all segments back."""
+        """End the trusted runner and give all segments back."""
+        if self.reference_runner is not None:
+            self.reference_runner.kill()
+            self.reference_runner = None
         self.exchange.close()
         for arena in self.arenas.values():
             arena.close()
         self.arenas = {}
 
-    def construct(self, runner: RunnerLink, seed: int, deadline_s: float) -> list[str]:
-        """Build both sides under one hidden weight seed; names of weights that found no partner."""
+    def write_state(self, seed: int) -> Construction:
+        """Build the reference under a hidden weight seed and lay its weights out for the runners."""
         if self._draw != seed:
             self.reference.construct(seed)
             self._draw = seed
-            writer = Writer(self.exchange.bytes)
-            self._state_specs = {}
-            for name, value in self.reference.state().items():
-                node, _ = writer.write(value)
-                self._state_specs[name] = node["tensor"]
-            self._init = tree.encode(_plain(self.reference.init_inputs(seed)), lambda value: None)
-            self.device.synchronize()
-        return runner.construct(self._init, self._state_specs, seed, deadline_s)
+        # Written anew for every construction: a candidate can write to the segment too.
+        writer = Writer(self.exchange.bytes)
+        specs = {name: writer.write(value)[0]["tensor"] for name, value in self.reference.state().items()}
+        init = tree.encode(_plain(self.reference.init_inputs(seed)), lambda value: None)
+        self.device.synchronize()
+        return Construction(seed, init, specs)
 
     def uncompared_call(
         self,
@@ -147,7 +171,7 @@ class Bench:
     ) -> CheckedCall:
         """One call of the trusted reference runner, whose output nobody doubts."""
         inputs = self._inputs(seeds, variant)
-        reply, _, wall_ms = self._call(runner, side, inputs, seeds, deadline_s, how)
+        reply, _, wall_ms = self._call(runner, side, inputs, seeds, deadline_s, how, None)
         return CheckedCall(reply.elapsed_ms, wall_ms)
 
     def checked_call(
@@ -158,10 +182,14 @@ class Bench:
         deadline_s: float,
         how: CallOptions,
         variant: Variant | None = None,
+        gate: Gate | None = None,
     ) -> CheckedCall:
-        """One call on fresh hidden inputs with its output compared. Raises SubmissionFault, or Mismatch."""
+        """One call on fresh hidden inputs with its output compared. Raises SubmissionFault, or Mismatch.
+
+        With a `gate` the runner is frozen but for the call itself.
+        """
         inputs = self._inputs(seeds, variant)
-        reply, views, wall_ms = self._call(runner, side, inputs, seeds, deadline_s, how)
+        reply, views, wall_ms = self._call(runner, side, inputs, seeds, deadline_s, how, gate)
         found, regions = self._decode(reply, side)
         key = secrets.randbits(63)
         secured = [self.device.digest(region, key) for region in regions]
@@ -172,7 +200,7 @@ class Bench:
         self._require_mutations(inputs, views)
         if secured != [self.device.digest(region, key) for region in regions]:
             raise SubmissionFault(Verdict.INCORRECT, "the output changed after forward had returned")
-        return CheckedCall(reply.elapsed_ms, wall_ms, closeness.max_abs_err, closeness.relative_l2, reply.kernels)
+        return CheckedCall(reply.elapsed_ms, wall_ms, closeness.max_abs_err, closeness.relative_l2)
 
     def error_ratio(self, call: CheckedCall, seeds: CallSeeds, variant: Variant | None) -> float:
         """The error of a checked call against what TF32 may make of the same inputs; see `precision`."""
@@ -202,6 +230,7 @@ class Bench:
         seeds: CallSeeds,
         deadline_s: float,
         how: CallOptions,
+        gate: Gate | None,
     ) -> tuple[CallReply, list[torch.Tensor], float]:
         writer = Writer(self.exchange.bytes, self._inputs_offset)
         described, views = writer.write(inputs)
@@ -210,8 +239,19 @@ class Bench:
             self.device.flush_cache()
         self.device.synchronize()
         started = time.perf_counter()
+        if gate is not None:
+            gate.thaw()
         reply = runner.call(described, seeds.forward, how.precision, how.spin_cycles, deadline_s, how.mode)
-        return reply, views, (time.perf_counter() - started) * 1e3
+        wall_ms = (time.perf_counter() - started) * 1e3
+        if gate is not None:
+            gate.freeze()
+        return reply, views, wall_ms
+
+    def compile_inputs(self, seeds: CallSeeds) -> dict[str, Any]:
+        """Lay inputs out for a call that only compiles, and describe them."""
+        described, _ = Writer(self.exchange.bytes, self._inputs_offset).write(self._inputs(seeds, None))
+        self.device.synchronize()
+        return described
 
     def _decode(self, reply: CallReply, side: str) -> tuple[Any, list[torch.Tensor]]:
         """The claimed output as views of the judge's own memory, with the flat regions they cover."""

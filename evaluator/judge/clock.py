@@ -16,6 +16,7 @@ class PhaseClock:
         self._run_s = run_s
         self._end = time.monotonic() + run_s
         self.phases: dict[str, float] = {}
+        self.device_held: dict[str, float] = {}
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -26,6 +27,15 @@ class PhaseClock:
             yield
         finally:
             self.phases[name] = round(self.phases.get(name, 0.0) + time.monotonic() - started, 4)
+
+    def waited(self, seconds: float) -> None:
+        """Time spent waiting for the device: a phase of its own, and not the candidate's."""
+        self._end += seconds
+        self.phases["device_wait"] = round(self.phases.get("device_wait", 0.0) + seconds, 4)
+
+    def note_held(self, purpose: str, seconds: float) -> None:
+        """Add to the seconds for which this grade held the device."""
+        self.device_held[purpose] = round(self.device_held.get(purpose, 0.0) + seconds, 4)
 
     def restart_run(self) -> None:
         """Start the run limit anew: a build has a limit of its own."""

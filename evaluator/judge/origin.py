@@ -1,5 +1,7 @@
 """Stage 6: whether the submission's own kernels did the work. Runs last, so that being traced tells nothing."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,8 @@ from evaluator.verdicts import Verdict
 # Kernel times that add up to this much more or less than the timed call say that something is being hidden.
 TRACE_AGREEMENT_FRAC = 0.1
 _LEVEL_WITH_TORCH = 3
+
+Hold = Callable[[], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True)
@@ -44,22 +48,28 @@ class OriginCheck:
         self._submission = submission
         self._limits = limits
 
-    def run(self, t_new_ms: float) -> Origin:
-        """Raises SubmissionFault, `format_violation`, where others did the work."""
-        origin = self._traced(t_new_ms) if self._bench.device.name == "cuda" else Origin(None)
+    def run(self, t_new_ms: float, hold: Hold) -> Origin:
+        """Raises SubmissionFault, `format_violation`, where others did the work.
+
+        `hold` takes the device for the calls themselves; the tracer takes a second to start and does without it.
+        """
+        origin = self._traced(t_new_ms, hold) if self._bench.device.name == "cuda" else Origin(None)
         if self._submission.language == "triton":
-            self._require_kernels_matter()
+            with hold():
+                self._require_kernels_matter()
         return origin
 
-    def _traced(self, t_new_ms: float) -> Origin:
+    def _traced(self, t_new_ms: float, hold: Hold) -> Origin:
         seeds = call_seeds(self._submission.seed_key, "trace")
-        options = CallOptions(precision="tf32", mode="trace")
+        limit_s = self._limits.first_call_s
+        self._runner.begin_trace(limit_s)
         try:
-            call = self._bench.checked_call(self._runner, "candidate", seeds, self._limits.first_call_s, options)
+            with hold():
+                self._bench.checked_call(self._runner, "candidate", seeds, limit_s, CallOptions(precision="tf32"))
         except Mismatch as mismatch:
             raise SubmissionFault(Verdict.INCORRECT, f"a traced call gave a wrong result: {mismatch}") from None
         names = own_kernel_names(Source(parse(self._submission.code)))
-        provenance = attribute(call.kernels, names)
+        provenance = attribute(self._runner.end_trace(limit_s), names)
         self._require_own_work(provenance)
         apart = abs(provenance.total_ms - t_new_ms)
         suspicious = apart > TRACE_AGREEMENT_FRAC * t_new_ms and apart > 0.05

@@ -9,10 +9,10 @@ from evaluator.sandbox import Hold, Leash, Policy, Warden
 class Pen:
     """`policy`, then `confine` with the runner that was forked under it, then `empty`."""
 
-    def __init__(self, config: EvaluatorConfig) -> None:
+    def __init__(self, config: EvaluatorConfig, lane: int) -> None:
         self._device = config.kind == "gpu"
         self._warden = Warden.start()
-        name = f"{config.kind}-{config.gpu_index}"
+        name = f"{config.kind}-{config.gpu_index}-{lane}"
         self._leash = Leash.take(name, memory_bytes=config.limits.runner_memory_bytes)
         self._watched: Hold | None = None
 

@@ -34,7 +34,6 @@ class CallReply:
 
     output: Any
     elapsed_ms: float
-    kernels: tuple[tuple[str, float], ...] = ()
 
 
 class RunnerLink:
@@ -53,7 +52,8 @@ class RunnerLink:
         self._channel = Channel(sock, max_bytes=MAX_REPLY_BYTES)
         self._reap = reap
         self._trusted = trusted
-        self._interrupts = [] if interrupt_fd is None else [interrupt_fd]
+        self.interrupt_fd = interrupt_fd
+        self.on_death: Callable[[], None] | None = None
         self._next_call = 0
         self._dead = False
 
@@ -72,6 +72,15 @@ class RunnerLink:
     def load(self, source: str, entry: str, deadline_s: float) -> None:
         """Import the source. Raises SubmissionFault."""
         self._request({"type": "load", "source": source, "entry": entry}, "loaded", deadline_s, "import")
+
+    @property
+    def dead(self) -> bool:
+        """Whether `kill` was called, by whomever."""
+        return self._dead
+
+    @property
+    def _interrupts(self) -> list[int]:
+        return [] if self.interrupt_fd is None else [self.interrupt_fd]
 
     def construct(self, init: Any, weights: dict[str, Any], seed: int, deadline_s: float) -> list[str]:
         """Instantiate the model; names of weights that found no partner. Raises SubmissionFault."""
@@ -100,7 +109,20 @@ class RunnerLink:
         elapsed_ms = _claimed_ms(reply.get("elapsed_ms"))
         if reply.get("id") != self._next_call or elapsed_ms is None:
             raise self._out_of_turn()
-        return CallReply(reply.get("output"), elapsed_ms, _kernels(reply.get("kernels")))
+        return CallReply(reply.get("output"), elapsed_ms)
+
+    def compile_only(self, inputs: Any, seed: int, deadline_s: float) -> None:
+        """A forward in which Triton compiles and launches nothing. Raises SubmissionFault."""
+        request = {"type": "compile", "inputs": inputs, "seed": seed}
+        self._request(request, "compiled", deadline_s, "forward")
+
+    def begin_trace(self, deadline_s: float) -> None:
+        """Start to trace the device's kernels."""
+        self._request({"type": "begin_trace"}, "tracing", deadline_s, "the tracer")
+
+    def end_trace(self, deadline_s: float) -> tuple[tuple[str, float], ...]:
+        """Names and microseconds of all that ran on the device since `begin_trace`, as the runner claims."""
+        return _kernels(self._request({"type": "end_trace"}, "traced", deadline_s, "the tracer").get("kernels"))
 
     def kill(self) -> int | None:
         """End the runner and all it started; its wait status where this call ended it."""
@@ -108,7 +130,10 @@ class RunnerLink:
             return None
         self._dead = True
         self._channel.close()
-        return self._reap()
+        status = self._reap()
+        if self.on_death is not None:
+            self.on_death()
+        return status
 
     def _request(self, message: dict[str, Any], expected: str, deadline_s: float, what: str) -> dict[str, Any]:
         try:
@@ -134,7 +159,7 @@ class RunnerLink:
 
     def _reported_fault(self, reply: dict[str, Any]) -> Exception:
         kind, text = reply.get("kind"), reply.get("text")
-        if kind not in FAULT_VERDICTS or not isinstance(text, str):
+        if not isinstance(kind, str) or kind not in FAULT_VERDICTS or not isinstance(text, str):
             return self._out_of_turn()
         return self._fault(FAULT_VERDICTS[kind], _PREFIX.get(kind, "") + text + _SUFFIX.get(kind, ""))
 

@@ -1,8 +1,11 @@
 """Serves grades over a Unix socket, one connection a grade; a connection that closes ends its runner."""
 
 import faulthandler
+import os
 import socket
+import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from evaluator.errors import Cancelled, GraderFault
@@ -15,19 +18,31 @@ REQUEST_DEADLINE_S = 10.0
 STUCK_AFTER_S = 120.0
 
 
-def serve(listener: socket.socket, judge: Judge, stuck_after_s: float) -> None:
-    """Answer one connection after another, for ever."""
-    while True:
-        connection, _ = listener.accept()
-        channel = Channel(connection)
-        faulthandler.dump_traceback_later(stuck_after_s, exit=True)
-        try:
-            _answer(channel, judge)
-        except WireError:
-            pass  # the worker went away; whatever ran for it is dead
-        finally:
-            faulthandler.cancel_dump_traceback_later()
-            channel.close()
+def serve(listener: socket.socket, judge: Judge, *, lanes: int, stuck_after_s: float) -> None:
+    """Answer connections for ever, as many at once as there are lanes."""
+    with ThreadPoolExecutor(max_workers=lanes, thread_name_prefix="lane") as pool:
+        while True:
+            connection, _ = listener.accept()
+            pool.submit(_serve_one, connection, judge, stuck_after_s)
+
+
+def _serve_one(connection: socket.socket, judge: Judge, stuck_after_s: float) -> None:
+    channel = Channel(connection)
+    watchdog = threading.Timer(stuck_after_s, _give_up)
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        _answer(channel, judge)
+    except WireError:
+        pass  # the worker went away; whatever ran for it is dead
+    finally:
+        watchdog.cancel()
+        channel.close()
+
+
+def _give_up() -> None:
+    faulthandler.dump_traceback()
+    os._exit(1)
 
 
 def _answer(channel: Channel, judge: Judge) -> None:
@@ -35,7 +50,10 @@ def _answer(channel: Channel, judge: Judge) -> None:
     if request.get("op") == "describe":
         channel.send({"describe": judge.describe()})
         return
-    channel.send(_grade(channel, judge, request))
+    answer = _grade(channel, judge, request)
+    channel.send(answer)
+    if answer.get("fault", {}).get("code") == "judge_error":
+        _end_if_broken(judge)
 
 
 def _grade(channel: Channel, judge: Judge, request: dict[str, Any]) -> dict[str, Any]:
@@ -55,3 +73,12 @@ def _grade(channel: Channel, judge: Judge, request: dict[str, Any]) -> dict[str,
     except Exception as error:  # noqa: BLE001 - our own crash must reach the worker as no verdict, never as a zero
         detail = "".join(traceback.format_exception(error))[-4000:]
         return {"fault": {"code": "judge_error", "detail": detail, "retryable": True}}
+
+
+def _end_if_broken(judge: Judge) -> None:
+    """After a sticky CUDA error only a new process can use the device."""
+    try:
+        judge.require_healthy()
+    except RuntimeError:
+        traceback.print_exc()
+        os._exit(1)

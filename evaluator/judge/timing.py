@@ -5,12 +5,12 @@ import time
 from dataclasses import dataclass
 
 from evaluator.errors import SubmissionFault
-from evaluator.judge.bench import Bench, CallOptions, CheckedCall
+from evaluator.judge.bench import Bench, CallOptions, CallSeeds, CheckedCall, Gate, Variant
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.compare import Mismatch
 from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.statistics import median_ci95, quantile
-from evaluator.judge.trials import call_seeds, timed_variant
+from evaluator.judge.trials import WEIGHT_DRAWS, call_seeds, construct, timed_variant, weight_seed
 from evaluator.limits import Limits
 from evaluator.report import Timing
 from evaluator.reward import LOG2_SPEEDUP_MAX, LOG2_SPEEDUP_MIN
@@ -44,12 +44,14 @@ class PairedTiming:
         bench: Bench,
         reference: RunnerLink,
         candidate: RunnerLink,
+        gate: Gate,
         seed_key: str,
         limits: Limits,
         clock: PhaseClock,
     ) -> None:
         self._bench = bench
         self._runners = {"reference": reference, "candidate": candidate}
+        self._gate = gate
         self._seed_key = seed_key
         self._limits = limits
         self._clock = clock
@@ -57,7 +59,18 @@ class PairedTiming:
         self._spin_cycles = bench.device.spin_cycles(SPIN_S)
 
     def run(self) -> tuple[Timing, float]:
-        """The timing and the largest absolute error seen. Raises SubmissionFault, also for a false claim."""
+        """The timing and the largest absolute error seen. Raises SubmissionFault, also for a false claim.
+
+        The candidate stands still but for its own calls, so that it can neither prepare for one nor disturb another.
+        """
+        self._gate.freeze()
+        try:
+            return self._run()
+        finally:
+            self._gate.thaw()
+
+    def _run(self) -> tuple[Timing, float]:
+        self._construct_reference()
         on_cpu = self._bench.device.name == "cpu"
         budget_s = self._limits.cpu_timing_s if on_cpu else self._limits.timing_s
         end = time.monotonic() + budget_s
@@ -66,6 +79,10 @@ class PairedTiming:
         pairs = self._measure(time.monotonic() + budget_s)
         self._require_honest_clock(pairs)
         return _summary(pairs), max(call.max_abs_err for call in pairs.candidate)
+
+    def _construct_reference(self) -> None:
+        construction = self._bench.write_state(weight_seed(self._seed_key, WEIGHT_DRAWS - 1))
+        construct(self._runners["reference"], construction, self._limits.call_s)
 
     def _warm_up(self, side: str, end: float) -> None:
         previous = self._call(side, "warmup:0").claim_ms
@@ -95,9 +112,13 @@ class PairedTiming:
         if side == "reference":
             return self._positive(self._bench.uncompared_call(self._runners[side], side, seeds, limit_s, how, variant))
         try:
-            return self._positive(self._bench.checked_call(self._runners[side], side, seeds, limit_s, how, variant))
+            return self._positive(self._checked(seeds, limit_s, how, variant))
         except Mismatch as mismatch:
             raise SubmissionFault(Verdict.INCORRECT, f"a timed call gave a wrong result: {mismatch}") from None
+
+    def _checked(self, seeds: CallSeeds, limit_s: float, how: CallOptions, variant: Variant | None) -> CheckedCall:
+        runner = self._runners["candidate"]
+        return self._bench.checked_call(runner, "candidate", seeds, limit_s, how, variant, self._gate)
 
     def _positive(self, call: CheckedCall) -> CheckedCall:
         if not 0 < call.claim_ms <= call.wall_ms:

@@ -5,7 +5,7 @@ from functools import partial
 
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import SubmissionFault
-from evaluator.judge.bench import Bench, CallOptions, CallSeeds, CheckedCall, Variant
+from evaluator.judge.bench import Bench, CallOptions, CallSeeds, CheckedCall, Construction, Variant
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.compare import Mismatch
 from evaluator.judge.homogeneity import TRIAL_EXPONENT, row_scales, scale_first
@@ -60,9 +60,8 @@ class Trials:
         return Accuracy(max(call.max_abs_err for call in calls), ratio)
 
     def _construct(self, draw: int) -> None:
-        seed = derive(self._seed_key, f"weights:{draw}")
-        limit_s = self._clock.limit(self._limits.first_call_s)
-        self._unmatched = self._bench.construct(self._runner, seed, limit_s)
+        construction = self._bench.write_state(weight_seed(self._seed_key, draw))
+        self._unmatched = construct(self._runner, construction, self._clock.limit(self._limits.first_call_s))
 
     def _trial(self, title: str, label: str, made: Variant | None, how: CallOptions = PLAIN) -> CheckedCall:
         limit_s = self._clock.limit(self._limits.first_call_s if self._first_call else self._limits.call_s)
@@ -110,6 +109,16 @@ class Trials:
             f"\nweights_unmatched: ModelNew has no parameter or buffer of the same name and shape for {names}. "
             "Keep the reference's names, or create the parameters in the reference's order with its initialisers."
         )
+
+
+def construct(runner: RunnerLink, construction: Construction, deadline_s: float) -> list[str]:
+    """Build a runner's model; names of the reference's weights that found no partner."""
+    return runner.construct(construction.init, construction.weights, construction.seed, deadline_s)
+
+
+def weight_seed(seed_key: str, draw: int) -> int:
+    """The hidden seed of one draw of the weights."""
+    return derive(seed_key, f"weights:{draw}")
 
 
 def call_seeds(seed_key: str, label: str) -> CallSeeds:

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ class Zygote:
         self._kind = kind
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
+        self._lock = threading.RLock()
 
     def start(self) -> None:
         """Begin to start the zygote; `spawn` waits until it is ready."""
@@ -70,6 +72,10 @@ class Zygote:
         self._process = self._channel = None
 
     def _spawn(self, request: dict[str, Any], fds: list[int]) -> int:
+        with self._lock:
+            return self._exchange_spawn(request, fds)
+
+    def _exchange_spawn(self, request: dict[str, Any], fds: list[int]) -> int:
         channel = self._ensure()
         try:
             if not self._ready:
@@ -83,6 +89,10 @@ class Zygote:
         return int(reply["pid"])
 
     def _reap(self, pid: int) -> int | None:
+        with self._lock:
+            return self._exchange_reap(pid)
+
+    def _exchange_reap(self, pid: int) -> int | None:
         if self._channel is None:
             return None
         try:

@@ -1,55 +1,100 @@
-"""What kernels a call is made of: a trace of all that ran on the device, and a switch that runs none of Triton's.
-
-A result that is right without the submission's kernels was not made by them.
-"""
+"""What kernels a call is made of: a trace of all that ran on the device, and a switch for Triton's launches."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch._C._autograd import DeviceType
+from triton.runtime.autotuner import Autotuner
 from triton.runtime.interpreter import GridExecutor
 from triton.runtime.jit import JITFunction
-
-
-class LaunchSwitch:
-    """Wraps both of Triton's launchers once; `off` makes them return without a launch."""
-
-    def __init__(self) -> None:
-        self._off = False
-        self.launches = 0
-        self._wrap(GridExecutor, "__call__")
-        self._wrap(JITFunction, "run")
-
-    @contextmanager
-    def off(self) -> Iterator[None]:
-        """No kernel runs inside."""
-        self._off = True
-        try:
-            yield
-        finally:
-            self._off = False
-
-    def _wrap(self, owner: type, name: str) -> None:
-        launch = getattr(owner, name)
-
-        def switched(*arguments: Any, **keywords: Any) -> Any:
-            self.launches += 1
-            return None if self._off else launch(*arguments, **keywords)
-
-        setattr(owner, name, switched)
-
 
 MAX_TRACED = 512
 
 
-@contextmanager
-def traced_kernels() -> Iterator[list[list[Any]]]:
-    """Collects `[name, microseconds]` of every kernel, copy and fill on the device, once the block has ended."""
-    found: list[list[Any]] = []
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA], acc_events=True) as profile:
-        yield found
+class LaunchSwitch:
+    """Wraps Triton's launchers once. `off`: nothing is launched, to show whether a result is made by the kernels.
+    `compile_only`: kernels are compiled, all of an autotuner's configurations too, and nothing is launched."""
+
+    def __init__(self) -> None:
+        self._mode: Literal["on", "off", "compile"] = "on"
+        self._tuners: list[Any] = []
+        self._wrap_interpreter()
+        self._wrap_jit()
+        self._wrap_autotuner()
+
+    @contextmanager
+    def off(self) -> Iterator[None]:
+        """No kernel runs inside."""
+        self._mode = "off"
+        try:
+            yield
+        finally:
+            self._mode = "on"
+
+    @contextmanager
+    def compile_only(self) -> Iterator[None]:
+        """Kernels are compiled inside and not launched; autotuners measure nothing and keep no choice."""
+        self._mode = "compile"
+        try:
+            yield
+        finally:
+            self._mode = "on"
+            for tuner in self._tuners:
+                tuner.cache.clear()
+            self._tuners.clear()
+
+    def _wrap_interpreter(self) -> None:
+        launch = GridExecutor.__call__
+
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            return launch(*arguments, **keywords) if self._mode == "on" else None
+
+        GridExecutor.__call__ = call
+
+    def _wrap_jit(self) -> None:
+        launch = JITFunction.run
+
+        def run(*arguments: Any, **keywords: Any) -> Any:
+            if self._mode == "off":
+                return None
+            if self._mode == "compile":
+                keywords["warmup"] = True
+            return launch(*arguments, **keywords)
+
+        JITFunction.run = run
+
+    def _wrap_autotuner(self) -> None:
+        bench = Autotuner._bench
+
+        def compile_config(tuner: Any, *arguments: Any, config: Any, **meta: Any) -> Any:
+            if self._mode == "on":
+                return bench(tuner, *arguments, config=config, **meta)
+            self._tuners.append(tuner)
+            try:
+                tuner.fn.run(*arguments, **dict(meta, **config.all_kwargs()))
+            except Exception:  # noqa: BLE001 - a configuration that does not fit is one the real tuner passes over
+                return [float("inf")] * 3
+            return [1.0] * 3
+
+        Autotuner._bench = compile_config
+
+
+class Tracer:
+    """Lists every kernel, copy and fill on the device between `begin` and `end`."""
+
+    def __init__(self) -> None:
+        self._profile: Any = None
+
+    def begin(self) -> None:
+        """Start to trace; the first time takes about a second."""
+        self._profile = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA], acc_events=True)
+        self._profile.__enter__()
+
+    def end(self) -> list[list[Any]]:
+        """`[name, microseconds]` of everything that ran."""
         torch.cuda.synchronize()
-    on_device = [event for event in profile.events() or [] if event.device_type == DeviceType.CUDA]
-    found.extend([event.name[:500], event.device_time_total] for event in on_device[:MAX_TRACED])
+        self._profile.__exit__(None, None, None)
+        on_device = [event for event in self._profile.events() or [] if event.device_type == DeviceType.CUDA]
+        return [[event.name[:500], event.device_time_total] for event in on_device[:MAX_TRACED]]

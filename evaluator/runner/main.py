@@ -15,7 +15,7 @@ from evaluator.runner.candidate import CandidateFault, faults
 from evaluator.runner.devices import CpuDevice, CudaDevice
 from evaluator.runner.flags import set_precision
 from evaluator.runner.guard import TorchGuard
-from evaluator.runner.kernels import LaunchSwitch, traced_kernels
+from evaluator.runner.kernels import LaunchSwitch, Tracer
 from evaluator.runner.weights import construct
 from evaluator.sandbox import Confinement, Parent, Policy
 from evaluator.tensorspec import TensorSpec
@@ -47,13 +47,14 @@ class Walls:
     """The confinement of this process where the judge sent a policy; a trusted runner has none."""
 
     def __init__(self, setup: dict[str, Any], fds: list[int], parent: Parent, no_pid_namespace: str) -> None:
-        self.scratch = Path(setup["scratch"])
         self._confinement: Confinement | None = None
-        if setup["policy"]:
-            policy = Policy.from_json(setup["policy"])
-            self._confinement = Confinement(policy, parent, no_pid_namespace=no_pid_namespace)
-            self._confinement.enter_before_device(keep_fds=fds)
-            self.scratch = Path(self._confinement.scratch)
+        if not setup["policy"]:
+            self.scratch = Path(setup["scratch"])
+            return
+        policy = Policy.from_json(setup["policy"])
+        self._confinement = Confinement(policy, parent, no_pid_namespace=no_pid_namespace)
+        self._confinement.enter_before_device(keep_fds=fds)
+        self.scratch = Path(self._confinement.scratch)
 
     def complete(self) -> dict[str, Any]:
         """Raise the rest of the walls, once the device is open; what is in force."""
@@ -84,6 +85,7 @@ class Runner:
             self._device = CpuDevice(arena, exchange)
         self._guard = TorchGuard(self._device_name, self._name) if setup["guard"] else None
         self._switch = LaunchSwitch()
+        self._tracer = Tracer()
         self._module: ModuleType | None = None
         self._model: Any = None
         self._previous_out: Any = None
@@ -104,6 +106,13 @@ class Runner:
                 return self._construct(request)
             case "call":
                 return self._call(request)
+            case "compile":
+                return self._compile(request)
+            case "begin_trace":
+                self._tracer.begin()
+                return {"type": "tracing"}
+            case "end_trace":
+                return {"type": "traced", "kernels": self._tracer.end()}
         raise ValueError(f"unknown request {request['type']!r}")
 
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -130,33 +139,43 @@ class Runner:
         self._previous_out = None
         set_precision(str(request["precision"]))
         torch.manual_seed(int(request["seed"]))
-        out, specs, elapsed_ms, kernels = self._forward(inputs, request)
+        out, specs, elapsed_ms = self._forward(inputs, request)
         self._previous_out = out
         try:
             described = tree.encode(out, lambda value: _describe(value, specs))
         except tree.TreeError as error:
             raise CandidateFault("output", f"forward returned what cannot be compared: {error}") from None
-        reply = {"type": "result", "id": request["id"], "output": described, "elapsed_ms": elapsed_ms}
-        return reply if kernels is None else {**reply, "kernels": kernels}
+        return {"type": "result", "id": request["id"], "output": described, "elapsed_ms": elapsed_ms}
 
-    def _forward(
-        self, inputs: Any, request: dict[str, Any]
-    ) -> tuple[Any, dict[int, TensorSpec], float, list[list[Any]] | None]:
-        """One guarded call: result, places, time in ms, and the device kernels where the request asks for a trace."""
+    def _compile(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Run forward with compilation in place of launches, so that compiling needs no turn on the device.
+
+        Only the compiler's own errors count here: what else goes wrong without results shows again in a real call.
+        """
+        inputs = tree.decode(request["inputs"], self._tensor)
+        torch.manual_seed(int(request["seed"]))
         if self._guard is not None:
             self._guard.up()
-        mode, spin_cycles = str(request["mode"]), int(request["spin_cycles"])
-        kernels: list[list[Any]] | None = None
+        try:
+            with faults("runtime", self._name), torch.no_grad(), self._switch.compile_only():
+                self._model(*inputs)
+        except CandidateFault as fault:
+            if fault.kind in ("compile", "format"):
+                raise
+        return {"type": "compiled"}
+
+    def _forward(self, inputs: Any, request: dict[str, Any]) -> tuple[Any, dict[int, TensorSpec], float]:
+        """One guarded call: result, where its tensors lie, time in ms."""
+        if self._guard is not None:
+            self._guard.up()
         with faults("runtime", self._name), torch.no_grad(), ExitStack() as around:
-            if mode == "no_kernels":
+            if request["mode"] == "no_kernels":
                 around.enter_context(self._switch.off())
-            elif mode == "trace":
-                kernels = around.enter_context(traced_kernels())
             model = self._model
-            out, specs, elapsed_ms = self._device.timed(lambda: model(*inputs), spin_cycles)
+            out, specs, elapsed_ms = self._device.timed(lambda: model(*inputs), int(request["spin_cycles"]))
         if self._guard is not None and self._guard.violations:
             raise CandidateFault("format", "\n".join(self._guard.violations))
-        return out, specs, elapsed_ms, kernels
+        return out, specs, elapsed_ms
 
     def _tensor(self, description: Any) -> torch.Tensor:
         spec = TensorSpec.from_json(description, self._sizes)

@@ -1,0 +1,175 @@
+"""One grade from the runner's start to the report: load, compile, correctness, timing, provenance."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evaluator.config import EvaluatorConfig
+from evaluator.errors import GraderFault
+from evaluator.judge.bench import Bench
+from evaluator.judge.cache import BenchCache
+from evaluator.judge.clock import PhaseClock
+from evaluator.judge.device import JudgeDevice
+from evaluator.judge.origin import Origin, OriginCheck, torch_ops_denied
+from evaluator.judge.pen import Pen
+from evaluator.judge.runner_link import RunnerLink
+from evaluator.judge.timing import PairedTiming
+from evaluator.judge.trials import Accuracy, Trials, call_seeds, construct, weight_seed
+from evaluator.judge.turn import DeviceTurn
+from evaluator.judge.verdict import judgement
+from evaluator.judge.zygote_link import Zygote
+from evaluator.report import Report, Timing
+from evaluator.roofline.peaks import Peaks
+from evaluator.sandbox import Isolation
+from evaluator.submission import Submission
+
+RUNNER_START_S = 60.0
+CANDIDATE_ENTRY = "ModelNew"
+REFERENCE_ENTRY = "Model"
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What all grades of one judge share."""
+
+    config: EvaluatorConfig
+    zygote: Zygote
+    device: JudgeDevice
+    turn: DeviceTurn
+    benches: BenchCache
+    peaks: Peaks | None
+    allocator: str | None
+
+
+class Grading:
+    """The state of one grade; `isolation` is filled in once the candidate's walls stand."""
+
+    def __init__(
+        self,
+        workshop: Workshop,
+        pen: Pen,
+        submission: Submission,
+        clock: PhaseClock,
+        isolation: dict[str, Any],
+        interrupt_fd: int | None,
+    ) -> None:
+        self._shop = workshop
+        self._pen = pen
+        self._submission = submission
+        self._clock = clock
+        self._isolation = isolation
+        self._interrupt_fd = interrupt_fd
+        self._limits = workshop.config.limits
+
+    def run(self) -> Report:
+        """Raises SubmissionFault, GraderFault and Cancelled; nothing of the candidate is left in any case."""
+        with self._clock.phase("prepare"), self._hold("prepare"):
+            bench = self._shop.benches.take(self._submission.task_id)
+            self._ready_reference(bench)
+        try:
+            return self._grade(bench)
+        finally:
+            self._pen.empty()
+            if bench.reference_runner is not None:
+                bench.reference_runner.interrupt_fd = None
+            with self._shop.turn.held(self._clock, "clean_up", None):
+                self._shop.benches.give_back(bench)
+
+    def _grade(self, bench: Bench) -> Report:
+        with self._clock.phase("start"):
+            candidate = self._start_candidate(bench)
+        try:
+            with self._clock.phase("load"):
+                candidate.load(self._submission.code, CANDIDATE_ENTRY, self._clock.limit(self._limits.first_call_s))
+            with self._clock.phase("compile"):
+                self._compile(bench, candidate)
+            with self._clock.phase("correctness"), self._hold("correctness"):
+                accuracy = self._correctness(bench, candidate)
+            with self._clock.phase("timing"), self._hold("timing"):
+                timing, timed_err = self._timing(bench, candidate)
+            with self._clock.phase("provenance"):
+                origin = self._origin(bench, candidate, timing)
+        finally:
+            candidate.kill()
+        report = judgement(bench.work, timing, self._shop.peaks, self._limits)
+        return replace(
+            report,
+            max_abs_err=max(accuracy.max_abs_err, timed_err),
+            error_ratio=accuracy.error_ratio,
+            suspicious=report.suspicious or origin.suspicious,
+            custom_kernel_share=origin.custom_kernel_share,
+            kernels=list(origin.kernels),
+        )
+
+    @contextmanager
+    def _hold(self, purpose: str) -> Iterator[None]:
+        with self._shop.turn.held(self._clock, purpose, self._interrupt_fd):
+            yield
+
+    def _ready_reference(self, bench: Bench) -> None:
+        """The trusted runner of the bench: it starts before any candidate can write to the segments."""
+        bench.arena("candidate")
+        if bench.reference_runner is None or bench.reference_runner.dead:
+            scratch = tempfile.TemporaryDirectory(prefix="reference-", dir=self._shop.config.state_dir)
+            runner = self._spawn(bench, "reference", scratch.name)
+            runner.on_death = scratch.cleanup
+            bench.reference_runner = runner
+            runner.ready(RUNNER_START_S)
+            runner.load(bench.reference.source, REFERENCE_ENTRY, RUNNER_START_S)
+        bench.reference_runner.interrupt_fd = self._interrupt_fd
+
+    def _start_candidate(self, bench: Bench) -> RunnerLink:
+        candidate = self._spawn(bench, "candidate", None)
+        self._pen.confine(candidate)
+        self._isolation.update(candidate.ready(RUNNER_START_S))
+        missing = Isolation.from_json(self._isolation).missing(self._shop.config.require_isolation)
+        if missing:
+            reasons = (f"{name}: {self._isolation.get(name, {}).get('detail', 'not attempted')}" for name in missing)
+            detail = f"REQUIRE_ISOLATION asks for more: {'; '.join(reasons)}"
+            raise GraderFault("isolation_missing", detail, retryable=False)
+        return candidate
+
+    def _spawn(self, bench: Bench, side: str, scratch: str | None) -> RunnerLink:
+        """Fork a runner with the bench's segments mapped: the candidate's confined, the reference's not."""
+        arena, arena_fds = bench.arena(side).export()
+        exchange, exchange_fds = bench.exchange.export()
+        confined = scratch is None
+        setup = {
+            "policy": self._pen.policy(self._shop.allocator).to_json() if confined else None,
+            "device": self._shop.device.name,
+            "threads": 1,
+            "guard": confined and torch_ops_denied(bench.reference.task_id),
+            "scratch": scratch,
+            "module": side,
+            "segments": {"exchange": exchange, "arena": arena},
+            "allocator": self._shop.allocator,
+        }
+        fds = [*exchange_fds, *arena_fds]
+        return self._shop.zygote.spawn(setup, fds, trusted=not confined, interrupt_fd=self._interrupt_fd)
+
+    def _compile(self, bench: Bench, candidate: RunnerLink) -> None:
+        """Let Triton compile while another grade holds the device."""
+        if self._shop.device.name != "cuda" or self._submission.language != "triton":
+            return
+        key = self._submission.seed_key
+        with self._hold("compile"):
+            construction = bench.write_state(weight_seed(key, 0))
+            inputs = bench.compile_inputs(call_seeds(key, "compile"))
+        construct(candidate, construction, self._clock.limit(self._limits.first_call_s))
+        candidate.compile_only(inputs, call_seeds(key, "compile").forward, self._clock.limit(self._limits.first_call_s))
+
+    def _correctness(self, bench: Bench, candidate: RunnerLink) -> Accuracy:
+        return Trials(bench, candidate, self._submission.seed_key, self._shop.config, self._clock).run()
+
+    def _timing(self, bench: Bench, candidate: RunnerLink) -> tuple[Timing, float]:
+        if bench.reference_runner is None:
+            raise GraderFault("reference_lost", "the reference's runner is gone")
+        key = self._submission.seed_key
+        timing = PairedTiming(bench, bench.reference_runner, candidate, self._pen, key, self._limits, self._clock)
+        return timing.run()
+
+    def _origin(self, bench: Bench, candidate: RunnerLink, timing: Timing) -> Origin:
+        check = OriginCheck(bench, candidate, self._submission, self._limits)
+        return check.run(timing.t_new_ms, lambda: self._hold("provenance"))

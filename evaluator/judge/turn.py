@@ -1,0 +1,34 @@
+"""Turns on the device: one grade holds it at a time, and what it held it for is recorded."""
+
+import select
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from evaluator.errors import Cancelled
+from evaluator.judge.clock import PhaseClock
+
+_LOOK_EVERY_S = 0.05
+
+
+class DeviceTurn:
+    """A lock around everything that uses the device or torch's global state in the judge's process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def held(self, clock: PhaseClock, purpose: str, interrupt_fd: int | None) -> Iterator[None]:
+        """Hold the device; the time of waiting counts for no limit. Raises Cancelled if `interrupt_fd` is readable."""
+        waiting_since = time.monotonic()
+        while not self._lock.acquire(timeout=_LOOK_EVERY_S):
+            if interrupt_fd is not None and select.select([interrupt_fd], [], [], 0)[0]:
+                raise Cancelled("cancelled while waiting for the device")
+        started = time.monotonic()
+        clock.waited(started - waiting_since)
+        try:
+            yield
+        finally:
+            clock.note_held(purpose, time.monotonic() - started)
+            self._lock.release()
