@@ -6,8 +6,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, defer
 
 from grading.errors import NotFound
-from grading.models import Attempt, Episode, Submission
-from grading.states import CLAIMED, SubmissionStatus
+from grading.models import IS_CLAIMED, Attempt, Episode, Submission
+from grading.states import SubmissionStatus
 
 
 def episode(session: Session, project_id: str, episode_id: str) -> Episode:
@@ -43,5 +43,5 @@ def attempts(session: Session, submission_id: str) -> Sequence[Attempt]:
 
 def slot_is_idle(session: Session, slot_id: str) -> bool:
     """Whether nothing is being graded there."""
-    held = select(Submission.id).where(Submission.slot_id == slot_id, Submission.status.in_(CLAIMED)).limit(1)
+    held = select(Submission.id).where(Submission.slot_id == slot_id, IS_CLAIMED).limit(1)
     return session.scalar(held) is None

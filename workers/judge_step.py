@@ -15,7 +15,7 @@ log = get_logger(__name__)
 LOOK_S = 1.0
 
 
-class JudgeStep(bootsteps.Step):  # type: ignore[misc]
+class JudgeStep(bootsteps.StartStopStep):  # type: ignore[misc]
     """Looks after the judge from Celery's event loop, which runs in the main thread."""
 
     requires = ("celery.worker.components:Hub",)

@@ -12,9 +12,9 @@ from sqlalchemy.sql.elements import ColumnElement
 from grading.clock import db_now_ms, now_ms
 from grading.db import Database
 from grading.jobs.claim import ready_slot
-from grading.jobs.order import IS_WAITING, eligible
-from grading.models import Slot, Submission
-from grading.states import CLAIMED, SlotState, SubmissionStatus
+from grading.jobs.order import heads
+from grading.models import IS_CLAIMED, IS_WAITING, Slot, Submission
+from grading.states import SlotState, SubmissionStatus
 
 PAGE = 500
 # a bell that an idle slot has not answered by then was lost with its broker, and is rung again
@@ -70,7 +70,7 @@ def _wanted(session: Session, slot_id: str, incarnation: str) -> Slot | None:
     slot = ready_slot(session, slot_id, incarnation)
     if slot is None or _running(session, slot.id):
         return None
-    return slot if session.scalar(select(Submission.id).where(eligible(slot)).limit(1)) else None
+    return slot if any(heads(session, slot)) else None
 
 
 def bells_after_claim(db: Database, queue: str | None, slot_queue: str) -> list[Bell]:
@@ -112,7 +112,7 @@ def _assign(db: Database, wanted: ColumnElement[bool]) -> list[Bell]:
             select(Submission)
             .where(IS_WAITING, wanted)
             .where(or_(Submission.status == SubmissionStatus.READY, Submission.needs_build.is_(False)))
-            .order_by(Submission.id)
+            .order_by(Submission.queue, Submission.rung_at_ms)
             .limit(PAGE)
             .with_for_update(skip_locked=True)
         ).all()
@@ -148,7 +148,7 @@ def _running(session: Session, slot_id: str) -> int:
     return session.scalars(
         select(func.count())
         .select_from(Submission)
-        .where(Submission.slot_id == slot_id, Submission.status.in_(CLAIMED))
+        .where(Submission.slot_id == slot_id, IS_CLAIMED)
     ).one()
 
 
@@ -171,25 +171,35 @@ def _ring_for(session: Session, slot: Slot) -> Bell | None:
     )
     if session.scalar(on_its_way.limit(1)) is not None:
         return None
-    row = session.scalars(
-        select(Submission)
-        .where(eligible(slot))
-        .order_by(Submission.id)
-        .limit(1)
-        .with_for_update(skip_locked=True, of=Submission)
-    ).one_or_none()
-    if row is None:
-        return None
-    row.queue, row.rung_at_ms = slot.queue, now_ms(session)
-    session.flush()
-    return Bell(slot.queue, row.id)
+    for head in heads(session, slot):
+        if _move_bell(session, head.submission_id, slot.queue):
+            return Bell(slot.queue, head.submission_id)
+    return None
+
+
+def _move_bell(session: Session, submission_id: str, queue: str) -> bool:
+    """Note that the row has been rung for on this queue; False where somebody is about to claim or end it."""
+    free = (
+        select(Submission.id)
+        .where(Submission.id == submission_id, IS_WAITING)
+        .with_for_update(skip_locked=True)
+        .scalar_subquery()
+    )
+    moved = (
+        update(Submission)
+        .where(Submission.id == free)
+        .values(queue=queue, rung_at_ms=db_now_ms())
+        .returning(Submission.id)
+        .execution_options(synchronize_session=False)
+    )
+    return session.scalar(moved) is not None
 
 
 def _exchange(session: Session, mine: str, theirs: str) -> None:
     row = (
         select(Submission.id)
         .where(IS_WAITING, Submission.queue == mine)
-        .order_by(Submission.id)
+        .order_by(Submission.rung_at_ms)
         .limit(1)
         .with_for_update(skip_locked=True)
         .scalar_subquery()

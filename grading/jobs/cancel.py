@@ -10,8 +10,8 @@ from grading.db import Database
 from grading.errors import NotFound
 from grading.jobs.episodes import end_episode, lock_episode
 from grading.jobs.rows import end_without_verdict, lock_submission
-from grading.models import Episode, Submission
-from grading.states import UNFINISHED, AttemptEnd, EpisodeStatus, SubmissionStatus
+from grading.models import IS_UNFINISHED, Episode, Submission
+from grading.states import AttemptEnd, EpisodeStatus, SubmissionStatus
 
 
 def cancel_submission(db: Database, project_id: str, submission_id: str) -> Submission:
@@ -31,7 +31,7 @@ def cancel_episode(db: Database, project_id: str, episode_id: str) -> tuple[Epis
     """End an episode and cancel what it has in flight. Returns it and the submissions that this ended."""
     with db.write() as session:
         episode = lock_episode(session, episode_id, project_id)
-        found = select(Submission.id).where(Submission.episode_id == episode.id, Submission.status.in_(UNFINISHED))
+        found = select(Submission.id).where(Submission.episode_id == episode.id, IS_UNFINISHED)
         ended = _cancel_each(session, session.scalars(found).all())
         end_episode(episode, EpisodeStatus.CANCELLED, now_ms(session))
         return episode, ended
@@ -50,7 +50,7 @@ def cancel_run(
             select(Submission.id).where(
                 Submission.project_id == project_id,
                 Submission.run_id == run_id,
-                Submission.status.in_(UNFINISHED),
+                IS_UNFINISHED,
             )
         ).all()
         if not episodes and not submissions and not _run_exists(session, project_id, run_id):

@@ -42,7 +42,7 @@ def claim(db: Database, slot_id: str, incarnation: str, leases: Leases) -> Claim
             slot = ready_slot(session, slot_id, incarnation)
             if slot is None:
                 return None
-            ranked = rank(session, heads(session, slot))
+            ranked = rank(session, list(heads(session, slot)))
             for head in ranked:
                 taken = _take(session, slot, head)
                 if taken is not None:

@@ -6,7 +6,7 @@ from grading.clock import db_now_ms
 from grading.db import Database
 from grading.errors import FenceLost
 from grading.jobs.rows import lock_claim, lock_submission, send_back
-from grading.models import Attempt, Submission
+from grading.models import IS_CLAIMED, Attempt, Submission
 from grading.settings import Leases
 from grading.states import CLAIMED, AttemptEnd
 
@@ -32,7 +32,7 @@ def note_phase(db: Database, submission_id: str, fence: int, phase: str) -> None
 def _update_claim(db: Database, submission_id: str, fence: int, **values: object) -> None:
     statement = (
         update(Submission)
-        .where(Submission.id == submission_id, Submission.fence == fence, Submission.status.in_(CLAIMED))
+        .where(Submission.id == submission_id, Submission.fence == fence, IS_CLAIMED)
         .values(**values)
         .execution_options(synchronize_session=False)
         .returning(Submission.id)
@@ -57,7 +57,7 @@ def hand_back_slot(db: Database, slot_id: str, incarnation: str) -> list[str]:
             select(Submission.id)
             .join(Attempt, (Attempt.submission_id == Submission.id) & (Attempt.fence == Submission.fence))
             .where(
-                Submission.slot_id == slot_id, Submission.status.in_(CLAIMED), Attempt.incarnation == incarnation
+                Submission.slot_id == slot_id, IS_CLAIMED, Attempt.incarnation == incarnation
             )
             .order_by(Submission.id)
         )

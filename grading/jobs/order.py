@@ -1,5 +1,7 @@
 """Who is next: lanes of waiting rows ranked by aged priority, then fair share, then age. Reads only."""
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlalchemy import and_, func, literal, or_, select
@@ -7,12 +9,10 @@ from sqlalchemy.orm import Session, aliased
 from sqlalchemy.sql.elements import ColumnElement
 
 from grading.clock import db_now_ms, now_ms
-from grading.models import Slot, Submission
-from grading.states import CLAIMED, WAITING, SlotState, SubmissionStatus
+from grading.models import IS_CLAIMED, IS_WAITING, Slot, Submission
+from grading.states import SlotState, SubmissionStatus
 
 AGING_MS = 10 * 60 * 1000
-# the bare comparison is repeated in text, because Postgres proves a partial index from literals only
-IS_WAITING = Submission.status.in_(WAITING)
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,6 @@ class Head:
     created_at_ms: int
     project_id: str
     run_id: str | None
-
-
-@dataclass(frozen=True)
-class Share:
-    """How much a project or a run has at present: running grades, and when it last got a slot."""
-
-    running: int
-    served_at_ms: int
 
 
 def eligible(slot: Slot) -> ColumnElement[bool]:
@@ -66,9 +58,8 @@ def lanes(session: Session) -> list[str]:
     return [lane for lane in session.scalars(select(walk.c.lane)) if lane is not None]
 
 
-def heads(session: Session, slot: Slot) -> list[Head]:
+def heads(session: Session, slot: Slot) -> Iterator[Head]:
     """The oldest row that this slot may take, of every lane that has one."""
-    found = []
     for lane in lanes(session):
         row = session.execute(
             select(
@@ -84,8 +75,7 @@ def heads(session: Session, slot: Slot) -> list[Head]:
             .limit(1)
         ).one_or_none()
         if row is not None:
-            found.append(Head(*row))
-    return found
+            yield Head(*row)
 
 
 def rank(session: Session, candidates: list[Head]) -> list[Head]:
@@ -93,35 +83,42 @@ def rank(session: Session, candidates: list[Head]) -> list[Head]:
     if len(candidates) < 2:
         return candidates
     now = now_ms(session)
-    projects = {head.project_id: project_share(session, head.project_id) for head in candidates}
-    runs = {
-        (head.project_id, head.run_id): run_share(session, head.project_id, head.run_id) for head in candidates
-    }
+    shares = Shares(session)
 
     def key(head: Head) -> tuple[int, int, int, int, int, str]:
-        project, run = projects[head.project_id], runs[head.project_id, head.run_id]
         aged = max(0, head.priority - (now - head.created_at_ms) // AGING_MS)
-        return (aged, project.running, project.served_at_ms, run.running, run.served_at_ms, head.submission_id)
+        return (aged, *shares.of_project(head), *shares.of_run(head), head.submission_id)
 
     return sorted(candidates, key=key)
 
 
-def project_share(session: Session, project_id: str) -> Share:
-    """What a project has now."""
-    return _share(session, Submission.project_id == project_id)
+class Shares:
+    """What projects and runs have at present: (running grades, when they last got a slot), least first.
 
+    Submissions without a run share as one run of their project.
+    """
 
-def run_share(session: Session, project_id: str, run_id: str | None) -> Share:
-    """What one run of a project has now; submissions without a run share as one."""
-    run = Submission.run_id.is_(None) if run_id is None else Submission.run_id == run_id
-    return _share(session, and_(Submission.project_id == project_id, run))
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._projects: Counter[str] = Counter()
+        self._runs: Counter[tuple[str, str | None]] = Counter()
+        self._served: dict[tuple[str | None, ...], int] = {}
+        claimed = select(Submission.project_id, Submission.run_id).where(IS_CLAIMED)
+        for project_id, run_id in session.execute(claimed):
+            self._projects[project_id] += 1
+            self._runs[project_id, run_id] += 1
 
+    def of_project(self, head: Head) -> tuple[int, int]:
+        served = self._last_served((head.project_id,), Submission.project_id == head.project_id)
+        return self._projects[head.project_id], served
 
-def _share(session: Session, where: ColumnElement[bool]) -> Share:
-    running = session.scalars(
-        select(func.count()).select_from(Submission).where(where, Submission.status.in_(CLAIMED))
-    ).one()
-    served = session.scalar(select(func.max(Submission.claimed_at_ms)).where(where))
-    return Share(running, served or 0)
+    def of_run(self, head: Head) -> tuple[int, int]:
+        run = Submission.run_id.is_(None) if head.run_id is None else Submission.run_id == head.run_id
+        where = and_(Submission.project_id == head.project_id, run)
+        return self._runs[head.project_id, head.run_id], self._last_served((head.project_id, head.run_id), where)
 
-
+    def _last_served(self, key: tuple[str | None, ...], where: ColumnElement[bool]) -> int:
+        if key not in self._served:
+            latest = select(func.max(Submission.claimed_at_ms)).where(where)
+            self._served[key] = self._session.scalar(latest) or 0
+        return self._served[key]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sqlalchemy import select, text
+from sqlalchemy import and_, select, text
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -13,9 +13,9 @@ from grading.db import Database
 from grading.jobs.episodes import end_episode
 from grading.jobs.losses import lose
 from grading.jobs.rows import end_without_verdict
-from grading.models import Episode, Submission
+from grading.models import IS_CLAIMED, IS_UNFINISHED, Episode, Submission
 from grading.settings import Leases
-from grading.states import CLAIMED, UNFINISHED, AttemptEnd, EpisodeStatus, SubmissionStatus
+from grading.states import AttemptEnd, EpisodeStatus, SubmissionStatus
 
 REAPER_LOCK = 0x6B67_7265_6170
 PAGE = 200
@@ -52,9 +52,10 @@ class Reaper:
             if not _alone(session):
                 done.acted = False
                 return done
-            _each(session, Submission.deadline_at_ms <= db_now_ms(), lambda row: _expire(session, row, done))
+            late = and_(IS_UNFINISHED, Submission.deadline_at_ms <= db_now_ms())
+            _each(session, late, lambda row: _expire(session, row, done))
             if not spare:
-                lapsed = (Submission.lease_until_ms <= db_now_ms()) & Submission.status.in_(CLAIMED)
+                lapsed = and_(IS_CLAIMED, Submission.lease_until_ms <= db_now_ms())
                 _each(session, lapsed, lambda row: _lose(session, row, self._leases, done))
             done.episodes = _expire_episodes(session, self._leases)
         return done
@@ -82,8 +83,7 @@ def _each(session: Session, where: ColumnElement[bool], act: Callable[[Submissio
     """
     rows = session.scalars(
         select(Submission)
-        .where(Submission.status.in_(UNFINISHED), where)
-        .order_by(Submission.id)
+        .where(where)
         .limit(PAGE)
         .with_for_update(skip_locked=True)
         .execution_options(populate_existing=True)
@@ -120,7 +120,7 @@ def _expire_episodes(session: Session, leases: Leases) -> int:
     """Expire episodes that lay idle with nothing in flight; returns how many."""
     now = now_ms(session)
     in_flight = select(Submission.id).where(
-        Submission.episode_id == Episode.id, Submission.status.in_(UNFINISHED)
+        Submission.episode_id == Episode.id, IS_UNFINISHED
     )
     idle = session.scalars(
         select(Episode)

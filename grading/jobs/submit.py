@@ -18,8 +18,8 @@ from grading.errors import EpisodeFinished, TurnConflict
 from grading.ids import SUBMISSION, new_id
 from grading.jobs.episodes import lock_episode
 from grading.jobs.idempotency import Created, Idempotency, create_once
-from grading.models import Episode, Submission
-from grading.states import UNFINISHED, EpisodeStatus, Priority, SubmissionStatus
+from grading.models import IS_UNFINISHED, Episode, Submission
+from grading.states import EpisodeStatus, Priority, SubmissionStatus
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _require_turn(session: Session, episode: Episode, turn: int | None) -> None:
     if turn is not None and turn != episode.turn:
         raise TurnConflict(f"the episode is at turn {episode.turn}, not {turn}")
     in_flight = select(Submission.id).where(
-        Submission.episode_id == episode.id, Submission.status.in_(UNFINISHED)
+        Submission.episode_id == episode.id, IS_UNFINISHED
     )
     if (other := session.scalar(in_flight)) is not None:
         raise TurnConflict(f"submission {other} of this episode is in flight")
