@@ -87,7 +87,10 @@ NAME_RULES: tuple[NameRule, ...] = (
             "codecs.open",
             *(f"pathlib.Path.{name}" for name in ("open", "read_text", "read_bytes", "write_text", "write_bytes")),
             *(f"pathlib.Path.{name}" for name in ("unlink", "mkdir", "rmdir", "rename", "touch", "iterdir", "glob")),
-            "shutil.*",
+            *(
+                f"shutil.{name}"
+                for name in ("copy", "copy2", "copyfile", "copytree", "move", "rmtree", "unpack_archive")
+            ),
             "tempfile.*",
             "glob.*",
             "mmap.*",

@@ -16,8 +16,9 @@ def missing(source: Source) -> Iterator[Hit]:
 
 
 def uses_reference(source: Source) -> Iterator[Hit]:
-    """ModelNew inherits from or calls `Model`, unless that is the submission's own class that uses its kernels."""
-    if REFERENCE in source.users_of(_kernel_handles(source)):
+    """ModelNew inherits from or calls `Model`, and it is not a copy in the submission that its kernels speed up."""
+    users = source.users_of(_kernel_handles(source))
+    if REFERENCE in source.definitions and users & {MODEL, REFERENCE}:
         return
     for node in source.definitions.get(MODEL, []):
         for child in ast.walk(node):

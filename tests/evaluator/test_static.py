@@ -54,6 +54,8 @@ def errors(code: str, language: str = "triton") -> list[Finding]:
 def rules(extra: str, language: str = "triton") -> set[str]:
     """Ids of the errors that `extra` adds to an honest source."""
     base = HONEST if language == "triton" else CUDA
+    if "ModelNew" in extra.replace("ModelNew()", ""):
+        base = base.replace("ModelNew", "Unused")
     return {found.rule for found in errors(base + textwrap.dedent(extra), language)}
 
 
