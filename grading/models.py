@@ -16,6 +16,7 @@ NAME = String(200)
 
 WAITING_SQL = text("status IN ('queued', 'ready')")
 UNFINISHED_SQL = text("status IN ('queued', 'compiling', 'ready', 'running')")
+DANGEROUS_SQL = text("gpu_faults >= 2")
 CLAIMED_SQL = text("status IN ('compiling', 'running')")
 
 
@@ -167,6 +168,8 @@ class Submission(Base):
         Index("ix_submissions_slot", "slot_id", postgresql_where=CLAIMED_SQL, sqlite_where=CLAIMED_SQL),
         Index("ix_submissions_deadline", "deadline_at_ms", postgresql_where=UNFINISHED_SQL,
               sqlite_where=UNFINISHED_SQL),
+        Index("ix_submissions_dangerous", "code_sha", "finished_at_ms", postgresql_where=DANGEROUS_SQL,
+              sqlite_where=DANGEROUS_SQL),
         Index("ix_submissions_served", "project_id", "run_id", "claimed_at_ms"),
         Index("ix_submissions_project_served", "project_id", "claimed_at_ms"),
         Index("ix_submissions_list", "project_id", "run_id", "id"),

@@ -12,7 +12,7 @@ from evaluator.errors import Cancelled, GraderFault
 from evaluator.report import Report
 from grading import jobs
 from grading.errors import FenceLost
-from grading.jobs import Claim
+from grading.jobs import Claim, danger
 from grading.jobs.finish import Ended
 from grading.jobs.losses import DEVICE_FAULTS
 from grading.states import SlotState
@@ -32,7 +32,7 @@ def grade(here: Runtime, claim: Claim) -> str | None:
     """Grade, record, announce; returns the verdict, or what became of the submission, for those who watch."""
     with contextlib.closing(connect(here.config)) as evaluator, _held(here, claim, evaluator) as lease:
         try:
-            outcome = _evaluate(evaluator, claim, lease)
+            outcome = _spared(here, claim) or _evaluate(evaluator, claim, lease)
             lease.ending()
             return _record(here, claim, outcome)
         except FenceLost as error:
@@ -46,6 +46,15 @@ def _held(here: Runtime, claim: Claim, evaluator: ClosableEvaluator) -> Iterator
     lease = Lease(here, claim, evaluator.abort)
     with here.cancels.watching(claim.submission_id, lease.look), lease:
         yield lease
+
+
+def _spared(here: Runtime, claim: Claim) -> Report | None:
+    """The verdict of a source that is not to be run again, if this is one; without the database, it is run."""
+    try:
+        return danger.verdict(kept_from_running=True) if danger.is_dangerous(here.db, claim.source.code) else None
+    except TRANSIENT as error:
+        log.warning("danger_unknown", error=repr(error))
+        return None
 
 
 def _evaluate(evaluator: ClosableEvaluator, claim: Claim, lease: Lease) -> Report | GraderFault:
@@ -84,6 +93,8 @@ def _record_fault(here: Runtime, claim: Claim, fault: GraderFault) -> str:
         lambda: jobs.finish_fault(here.db, claim.submission_id, claim.fence, fault, leases)
     )
     here.evaluations.lifecycle("fault", ended.submission, fault_code=fault.code, fault_detail=fault.detail)
+    if ended.submission.verdict is not None:
+        here.evaluations.step(ended.submission, ended.episode)
     if ended.submission.status.finished:
         here.publisher.ended(ended.submission)
     else:

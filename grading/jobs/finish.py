@@ -12,6 +12,7 @@ from evaluator.reward import RewardMode, reward
 from grading.clock import now_ms
 from grading.db import Database
 from grading.errors import FenceLost, NotFound
+from grading.jobs import danger
 from grading.jobs.episodes import end_episode, lock_episode
 from grading.jobs.losses import lose
 from grading.jobs.rows import close_attempt, leave_queue, lock_submission, number_ending
@@ -41,28 +42,28 @@ def finish(db: Database, submission_id: str, fence: int, report: Report) -> Ende
             return Ended(submission, episode)
         if submission.fence != fence or submission.status not in CLAIMED:
             raise FenceLost(f"submission {submission_id} is {submission.status} under fence {submission.fence}")
-        now = now_ms(session)
-        _record(submission, report)
         close_attempt(session, submission, AttemptEnd.VERDICT)
-        submission.status = SubmissionStatus.COMPLETED
-        submission.finished_at_ms = now
-        leave_queue(submission)
-        if episode is not None:
-            _take_turn(episode, report, now)
-        number_ending(session, submission)
-        session.flush()
+        _complete(session, submission, episode, report)
         return Ended(submission, episode)
 
 
 def finish_fault(db: Database, submission_id: str, fence: int, fault: GraderFault, leases: Leases) -> Ended:
-    """Record that we failed: back to wait for another attempt, or `failed` without a verdict. Raises FenceLost."""
+    """Record that we failed: back to wait for another attempt, or `failed` without a verdict.
+
+    A submission that took down a second device gets a verdict instead (`grading.jobs.danger`). Raises FenceLost.
+    """
     with db.write() as session:
-        submission = lock_submission(session, submission_id)
+        episode, submission = _lock(session, submission_id)
         if submission.fence != fence or submission.status not in CLAIMED:
             raise FenceLost(f"submission {submission_id} is {submission.status} under fence {submission.fence}")
-        lose(session, submission, AttemptEnd.FAULT, fault, leases)
+        if danger.to_blame(submission, fault):
+            submission.gpu_faults += 1
+            close_attempt(session, submission, AttemptEnd.FAULT, code=fault.code, detail=storable(fault.detail))
+            _complete(session, submission, episode, danger.verdict())
+        else:
+            lose(session, submission, AttemptEnd.FAULT, fault, leases)
         session.flush()
-        return Ended(submission, None)
+        return Ended(submission, episode)
 
 
 def reward_of(report: Report, mode: str, *, partial_credit: bool) -> float:
@@ -83,6 +84,19 @@ def _lock(session: Session, submission_id: str) -> tuple[Episode | None, Submiss
         raise NotFound(f"there is no submission {submission_id}")
     episode = lock_episode(session, found.episode_id) if found.episode_id else None
     return episode, lock_submission(session, submission_id)
+
+
+def _complete(session: Session, submission: Submission, episode: Episode | None, report: Report) -> None:
+    """Give a locked row, whose attempt is closed, its verdict."""
+    now = now_ms(session)
+    _record(submission, report)
+    submission.status = SubmissionStatus.COMPLETED
+    submission.finished_at_ms = now
+    leave_queue(submission)
+    if episode is not None:
+        _take_turn(episode, report, now)
+    number_ending(session, submission)
+    session.flush()
 
 
 def _record(submission: Submission, report: Report) -> None:

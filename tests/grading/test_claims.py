@@ -10,7 +10,7 @@ from evaluator.verdicts import Verdict
 from grading import jobs
 from grading.db import Database
 from grading.errors import FenceLost, SlotTaken
-from grading.jobs import Reaper, SlotIdentity
+from grading.jobs import Reaper, SlotIdentity, danger
 from grading.states import AttemptEnd, SlotState, SubmissionStatus
 from tests.grading.support import LAPSED, LEASES, PROJECT, attempts, claim, must_claim, open_slot, report, row, submit
 
@@ -137,14 +137,27 @@ def test_an_exclusion_lapses_where_nothing_else_fits(db: Database) -> None:
     assert must_claim(db, only).attempt == 2
 
 
-def test_two_device_faults_are_enough(db: Database) -> None:
+def test_a_source_that_takes_down_two_devices_is_to_blame(db: Database) -> None:
     slots = [open_slot(db, f"gpu-{n}") for n in range(3)]
-    submitted = submit(db)
+    submitted = submit(db, code="a killer")
     for slot in slots[:2]:
         found = must_claim(db, slot)
         jobs.finish_fault(db, submitted.id, found.fence, GraderFault("device_fault", "Xid 79"), LEASES)
-    assert row(db, submitted.id).status is SubmissionStatus.FAILED
+    blamed = row(db, submitted.id)
+    assert (blamed.status, blamed.verdict, blamed.reward) == (SubmissionStatus.COMPLETED, Verdict.RUNTIME_ERROR, 0.0)
     assert claim(db, slots[2]) is None
+    assert danger.is_dangerous(db, "a killer")
+    assert not danger.is_dangerous(db, "another source")
+
+
+def test_one_device_that_fails_twice_blames_nobody(db: Database) -> None:
+    only = open_slot(db)
+    submitted = submit(db)
+    for _ in range(2):
+        found = must_claim(db, only)
+        jobs.finish_fault(db, submitted.id, found.fence, GraderFault("device_fault", "Xid 79"), LEASES)
+    assert row(db, submitted.id).status is SubmissionStatus.FAILED
+    assert not danger.is_dangerous(db, "code")
 
 
 def test_a_pinned_row_waits_for_its_kind(db: Database) -> None:
