@@ -27,6 +27,7 @@ demo: $(RUN_READY)  ## a wrong kernel, then a right one, against a running serve
 	@PORT=$(PORT) exec $(BIN)/python -m launcher.demo
 
 test: lint  ## lint, then the whole suite against a real Postgres and a real Redis
+	@$(BIN)/python -m tests.services
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: $(DEV_READY)  ## ruff, mypy and the import contracts

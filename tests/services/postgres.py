@@ -3,6 +3,7 @@
 import getpass
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -10,10 +11,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
 from tests.services.ports import free_port
+from tests.services.postgres_binaries import find_binaries, unprivileged, within_reach
 
 START_S = 30.0
 CONNECT_S = 3
@@ -42,7 +45,6 @@ def server() -> Iterator[str]:
     if named:
         raise RuntimeError(f"TEST_DATABASE_URL: no Postgres answers at {named}")
     with own_server() as url:
-        print(f"no Postgres runs here: started one of our own at {url}")
         yield url
 
 
@@ -68,24 +70,27 @@ def execute(url: str, statement: str) -> None:
 
 @contextmanager
 def own_server() -> Iterator[str]:
-    """A server in a temporary folder, on a free port. Postgres refuses to run as root, so root lends it a user."""
-    binaries = find_binaries()
+    """A server in a temporary folder, on a free port; root lends it an unprivileged user."""
     folder = Path(tempfile.mkdtemp(prefix="kernel-grader-pg-"))
-    user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-    if user:
-        shutil.chown(folder, "postgres")
+    programs = within_reach(find_binaries(), folder)
+    as_user: dict[str, Any] = {"cwd": folder}
+    if (owner := unprivileged()) is not None:
+        os.chown(folder, *owner)
+        as_user |= {"user": owner[0], "group": owner[1], "extra_groups": []}
     port = free_port()
     data = folder / "data"
-    init = [*user, str(binaries / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync"]
-    subprocess.run(init, check=True, capture_output=True)
+    init = [str(programs / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
+    subprocess.run(init, check=True, capture_output=True, **as_user)
     options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories={folder} -c fsync=off"
-    process = subprocess.Popen([*user, str(binaries / "postgres"), "-D", str(data), *options.split()])
+    with (folder / "log").open("wb") as log:
+        command = [str(programs / "postgres"), "-D", str(data), *options.split()]
+        process = subprocess.Popen(command, stderr=log, **as_user)
     url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
     try:
         wait_until_up(url)
         yield url
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGINT)  # fast shutdown: sessions that are left do not hold it up
         process.wait(START_S)
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -96,13 +101,3 @@ def wait_until_up(url: str) -> None:
         if time.monotonic() > deadline:
             raise RuntimeError(f"Postgres did not answer at {url} within {START_S:g} s")
         time.sleep(0.1)
-
-
-def find_binaries() -> Path:
-    """Where initdb is: on PATH, or where Debian keeps it."""
-    if found := shutil.which("initdb"):
-        return Path(found).parent
-    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not installed:
-        raise RuntimeError("tests need Postgres: install the package postgresql, or set TEST_DATABASE_URL")
-    return installed[-1].parent
