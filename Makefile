@@ -56,9 +56,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(RUN_READY): pyproject.toml $(LOCK) | $(BIN)/python
+	@echo "Installing into $(VENV); the first time takes a few minutes ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable .
 	@touch $@
 
 $(DEV_READY): pyproject.toml $(LOCK) | $(BIN)/python
+	@echo "Installing into $(VENV); the first time takes a few minutes ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable '.[dev]'
 	@touch $(RUN_READY) $@
