@@ -1,12 +1,10 @@
-"""Runs honest kernels against their references: `python run_kernels.py cpu|cuda FILE…` prints one JSON line a file.
+"""Runs honest kernels against their references on a GPU at full size: `python run_kernels.py FILE…`, a JSON line each.
 
-On `cpu` at the interpreter's sizes, on `cuda` at full size. A process of its own, because Triton reads
-TRITON_INTERPRET when it is imported. No judge, no sandbox: this says whether the corpus itself is right.
+No judge and no sandbox: this says whether the corpus itself is right. Extensions build side by side.
 """
 
 import importlib.util
 import json
-import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -27,12 +25,12 @@ def load(path: Path) -> ModuleType:
     return module
 
 
-def reference(path: Path, device: str) -> dict[str, Any]:
+def reference(path: Path) -> dict[str, Any]:
     from evaluator.tasks import Catalogue, source_for
 
     task_id = path.read_text().split("# task:", 1)[1].split("\n", 1)[0].strip()
     names: dict[str, Any] = {"__name__": "reference"}
-    exec(source_for(Catalogue(ROOT / "kernelbench_tasks").get(task_id), device), names)
+    exec(source_for(Catalogue(ROOT / "kernelbench_tasks").get(task_id), "cuda"), names)
     return names
 
 
@@ -51,8 +49,7 @@ def compare(names: dict[str, Any], candidate: ModuleType) -> dict[str, Any]:
         expected = models[0](*inputs)
         started = time.perf_counter()
         found = models[1](*inputs)
-        if found.is_cuda:
-            torch.cuda.synchronize()
+        torch.cuda.synchronize()
         elapsed_s = time.perf_counter() - started
         assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
         difference = (found.double() - expected.double()).abs()
@@ -61,26 +58,20 @@ def compare(names: dict[str, Any], candidate: ModuleType) -> dict[str, Any]:
     return {"relative_error": worst, "close": close, "elapsed_s": round(elapsed_s, 4)}
 
 
-def run(device: str, files: list[Path]) -> None:
+def run(files: list[Path]) -> None:
     import torch
 
-    if device == "cpu":
-        from evaluator.runner.interpreter import install_benchmarker
-
-        install_benchmarker()
-    with ThreadPoolExecutor(1 if device == "cpu" else len(files)) as builders:  # extensions build side by side
+    with ThreadPoolExecutor(len(files)) as builders:
         candidates = [builders.submit(load, path) for path in files]
         for path, candidate in zip(files, candidates, strict=True):
             try:
-                with torch.no_grad(), torch.device(device):
-                    result = compare(reference(path, device), candidate.result())
+                with torch.no_grad(), torch.device("cuda"):
+                    result = compare(reference(path), candidate.result())
             except Exception as error:  # noqa: BLE001 - one broken kernel must not hide the others
                 result = {"error": f"{type(error).__name__}: {error}"[-600:]}
             print(json.dumps({"file": f"{path.parent.name}/{path.name}", **result}), flush=True)
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "cpu":
-        os.environ["TRITON_INTERPRET"] = "1"
     sys.path.insert(0, str(ROOT))
-    run(sys.argv[1], [Path(file) for file in sys.argv[2:]])
+    run([Path(file) for file in sys.argv[1:]])
