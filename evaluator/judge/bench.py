@@ -42,8 +42,8 @@ class CallOptions:
     """`precision` of fp32 products (`ieee` or `tf32`); a spin kernel ahead of the call; caches flushed before it.
 
     `mode` is `plain` or `no_kernels` (Triton's launches do nothing). `compare` is `values`, within the task's
-    tolerance, or `l2`, which only measures. `row_scales` are divided out of the outputs
-    before they are compared.
+    tolerance, `signed`, with an absolute part that grows with the output (sums of both signs cancel), or `l2`, which
+    only measures. `row_scales` are divided out of the outputs before they are compared.
     """
 
     precision: str = "ieee"
@@ -114,6 +114,7 @@ class Bench:
             self.homogeneous = is_homogeneous(self.reference, inputs, output, seed)
             flipped = precision.random_signs(self.reference.inputs(seed), seed)
             self.takes_signs = precision.finite(self.reference.forward(flipped, seed))
+            self.one_signed = precision.one_signed(inputs)
         except GraderFault:
             raise
         except Exception as error:
@@ -202,6 +203,12 @@ class Bench:
             raise SubmissionFault(Verdict.INCORRECT, "the output changed after forward had returned")
         return CheckedCall(reply.elapsed_ms, wall_ms, closeness.max_abs_err, closeness.relative_l2)
 
+    @property
+    def timed_with_signs(self) -> bool:
+        """Whether timed inputs carry random signs: without them sums in half precision look like sums in TF32."""
+        products = self.work.flops > 0 and self.work.dtype == "float32"
+        return products and self.takes_signs and self.one_signed and not self.special.timed
+
     def error_ratio(self, call: CheckedCall, seeds: CallSeeds, variant: Variant | None) -> float:
         """The error of a checked call against what TF32 may make of the same inputs; see `precision`."""
         inputs = self._inputs(seeds, variant)
@@ -214,7 +221,8 @@ class Bench:
             return compare(found, expected, Tolerance(math.inf, math.inf), inputs)
         if how.row_scales is not None:
             found, expected = (_unscaled(value, how.row_scales) for value in (found, expected))
-        closeness = compare(found, expected, self.tolerance, inputs)
+        tolerance = self.tolerance.growing_with(expected) if how.compare == "signed" else self.tolerance
+        closeness = compare(found, expected, tolerance, inputs)
         require_invariants(found, self.special.comparison)
         return closeness
 

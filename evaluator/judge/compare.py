@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from evaluator.judge.reference import tensors
 from evaluator.judge.ties import equal_at_ties
 
 CHUNK_ELEMENTS = 1 << 26
@@ -33,6 +34,14 @@ class Tolerance:
         if not math.isfinite(largest):
             return self
         return replace(self, absolute=min(self.absolute, largest * self.absolute_of_max_frac))
+
+    def growing_with(self, expected: Any) -> "Tolerance":
+        """The absolute part at least the relative one of the largest expected magnitude."""
+        floating = [tensor for tensor in tensors(expected) if tensor.numel() and tensor.is_floating_point()]
+        largest = max((abs(float(bound)) for tensor in floating for bound in torch.aminmax(tensor)), default=0.0)
+        if not math.isfinite(largest):
+            return self
+        return replace(self, absolute=max(self.absolute, self.relative * largest))
 
 
 @dataclass

@@ -167,8 +167,9 @@ class Grading:
         if bench.reference_runner is None:
             raise GraderFault("reference_lost", "the reference's runner is gone")
         key = self._submission.seed_key
-        timing = PairedTiming(bench, bench.reference_runner, candidate, self._pen, key, self._limits, self._clock)
-        return timing.run()
+        runners = (bench.reference_runner, candidate)
+        policy = self._shop.config.precision_policy
+        return PairedTiming(bench, *runners, self._pen, key, self._limits, self._clock, policy).run()
 
     def _origin(self, bench: Bench, candidate: RunnerLink, timing: Timing) -> Origin:
         check = OriginCheck(bench, candidate, self._submission, self._limits)

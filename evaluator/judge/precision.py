@@ -63,6 +63,12 @@ def _truncate(value: Any) -> Any:
     return (value.contiguous().view(torch.int32) & _TF32_MASK).view(torch.float32)
 
 
+def one_signed(inputs: list[Any]) -> bool:
+    """Whether no floating-point element of the inputs is negative."""
+    floating = [tensor for tensor in tensors(inputs) if tensor.is_floating_point() and tensor.numel()]
+    return bool(floating) and all(bool(tensor.min() >= 0) for tensor in floating)
+
+
 def finite(output: Any) -> bool:
     """Whether every floating-point element of an output is finite."""
     return all(bool(torch.isfinite(tensor).all()) for tensor in tensors(output) if tensor.is_floating_point())

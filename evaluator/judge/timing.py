@@ -4,10 +4,12 @@ import statistics
 import time
 from dataclasses import dataclass
 
+from evaluator.config import PrecisionPolicy
 from evaluator.errors import SubmissionFault
 from evaluator.judge.bench import Bench, CallOptions, CallSeeds, CheckedCall, Gate, Variant
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.compare import Mismatch
+from evaluator.judge.downgrade import PrecisionCheck
 from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.statistics import median_ci95, quantile
 from evaluator.judge.trials import WEIGHT_DRAWS, call_seeds, construct, timed_variant, weight_seed
@@ -48,8 +50,10 @@ class PairedTiming:
         seed_key: str,
         limits: Limits,
         clock: PhaseClock,
+        precision_policy: PrecisionPolicy,
     ) -> None:
         self._bench = bench
+        self._precision = PrecisionCheck(bench, precision_policy)
         self._runners = {"reference": reference, "candidate": candidate}
         self._gate = gate
         self._seed_key = seed_key
@@ -108,7 +112,8 @@ class PairedTiming:
         seeds = call_seeds(self._seed_key, f"timing:{label}")
         limit_s = self._limits.call_s
         variant = timed_variant(self._bench, self._seed_key, label)
-        how = CallOptions(precision="tf32", spin_cycles=self._spin_cycles, flush=True)
+        compare = "signed" if self._bench.timed_with_signs else "values"
+        how = CallOptions(precision="tf32", spin_cycles=self._spin_cycles, flush=True, compare=compare)
         if side == "reference":
             return self._positive(self._bench.uncompared_call(self._runners[side], side, seeds, limit_s, how, variant))
         try:
@@ -118,7 +123,9 @@ class PairedTiming:
 
     def _checked(self, seeds: CallSeeds, limit_s: float, how: CallOptions, variant: Variant | None) -> CheckedCall:
         runner = self._runners["candidate"]
-        return self._bench.checked_call(runner, "candidate", seeds, limit_s, how, variant, self._gate)
+        call = self._bench.checked_call(runner, "candidate", seeds, limit_s, how, variant, self._gate)
+        self._precision.require(call, seeds, variant)
+        return call
 
     def _positive(self, call: CheckedCall) -> CheckedCall:
         if not 0 < call.claim_ms <= call.wall_ms:

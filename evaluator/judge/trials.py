@@ -8,8 +8,9 @@ from evaluator.errors import SubmissionFault
 from evaluator.judge.bench import Bench, CallOptions, CallSeeds, CheckedCall, Construction, Variant
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.compare import Mismatch
+from evaluator.judge.downgrade import PrecisionCheck
 from evaluator.judge.homogeneity import TRIAL_EXPONENT, row_scales, scale_first
-from evaluator.judge.precision import ERROR_RATIO_MAX, random_signs
+from evaluator.judge.precision import random_signs
 from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.special import variant
 from evaluator.seeds import derive
@@ -86,20 +87,13 @@ class Trials:
         """Measure one call against what TF32 may make of the same inputs, on random signs where the task takes them."""
         if self._bench.work.dtype != "float32":
             return 0.0
+        check = PrecisionCheck(self._bench, self._config.precision_policy)
         made: Variant | None = None
         if self._bench.takes_signs:
             seed = derive(self._seed_key, "recipe:signs")
             made = partial(random_signs, seed=seed)
         call = self._trial("precision", "precision", made, CallOptions(compare="l2"))
-        ratio = self._bench.error_ratio(call, call_seeds(self._seed_key, "precision"), made)
-        if ratio > ERROR_RATIO_MAX and self._config.precision_policy == "reject":
-            raise SubmissionFault(
-                Verdict.INCORRECT,
-                f"precision_downgrade: the relative L2 error is {call.relative_l2:.3g}, {ratio:.3g} times the unit "
-                f"that fp32 inputs with TF32 products are granted (limit {ERROR_RATIO_MAX:g}). Keep inputs, weights "
-                "and accumulators in fp32; do not round them to bf16 or fp16.",
-            )
-        return ratio
+        return check.require(call, call_seeds(self._seed_key, "precision"), made)
 
     def _weights_hint(self) -> str:
         if not self._unmatched:
@@ -128,6 +122,8 @@ def call_seeds(seed_key: str, label: str) -> CallSeeds:
 
 def timed_variant(bench: Bench, seed_key: str, label: str) -> Variant | None:
     """What is done to the inputs of a timed call, where the task asks for anything."""
+    if bench.timed_with_signs:
+        return partial(random_signs, seed=derive(seed_key, f"recipe:{label}"))
     if not bench.special.timed:
         return None
     return variant(bench.special.timed[0], derive(seed_key, f"recipe:{label}"))
