@@ -17,7 +17,7 @@ dim = 64
 
 
 def get_inputs():
-    return [*(torch.randn(batch_size, heads, length, dim) * 2 for _ in range(3))]
+    return [*(torch.randn(batch_size, heads, length, dim) for _ in range(3))]
 
 
 def get_init_inputs():
