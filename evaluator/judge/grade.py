@@ -11,6 +11,7 @@ from evaluator.errors import GraderFault, SubmissionFault
 from evaluator.feedback import trim_middle
 from evaluator.judge.arena import arena_library
 from evaluator.judge.bench import Bench
+from evaluator.judge.building import Built, ExtensionBuilder
 from evaluator.judge.cache import IDLE_SHARE, BenchCache
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.device import JudgeDevice, make_device
@@ -44,6 +45,7 @@ class Judge:
         self._device: JudgeDevice = make_device(config.kind)
         allocator = arena_library(Path(config.state_dir)) if self._device.name == "cuda" else None
         self._benches = BenchCache(self._make_bench, int(IDLE_SHARE * self._device.free_bytes()))
+        self._builder = ExtensionBuilder(config, self._device)
         peaks = find_peaks(self._device.gpu_name)
         self._workshop = Workshop(config, zygote, self._device, DeviceTurn(), self._benches, peaks, allocator)
 
@@ -70,8 +72,9 @@ class Judge:
         try:
             with clock.phase("format"):
                 warnings = self._check_format(submission)
+            built = self._builder.build(submission, clock)
             clock.restart_run()
-            report = self._run(submission, clock, isolation, interrupt_fd)
+            report = self._run(submission, built, clock, isolation, interrupt_fd)
         except SubmissionFault as fault:
             report = Report(fault.verdict, fault.feedback)
         environment = {**self.describe(), "isolation": isolation, "device_held_s": clock.device_held}
@@ -90,13 +93,18 @@ class Judge:
         return [f"line {finding.line}: {finding.message}" for finding in findings]
 
     def _run(
-        self, submission: Submission, clock: PhaseClock, isolation: dict[str, Any], interrupt_fd: int | None
+        self,
+        submission: Submission,
+        built: Built,
+        clock: PhaseClock,
+        isolation: dict[str, Any],
+        interrupt_fd: int | None,
     ) -> Report:
         with self._free_pens:
             with self._pens_lock:
                 pen = self._pens.pop()
             try:
-                return Grading(self._workshop, pen, submission, clock, isolation, interrupt_fd).run()
+                return Grading(self._workshop, pen, submission, built, clock, isolation, interrupt_fd).run()
             finally:
                 with self._pens_lock:
                     self._pens.append(pen)

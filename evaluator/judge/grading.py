@@ -9,6 +9,7 @@ from typing import Any
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import GraderFault
 from evaluator.judge.bench import Bench
+from evaluator.judge.building import Built
 from evaluator.judge.cache import BenchCache
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.device import JudgeDevice
@@ -51,6 +52,7 @@ class Grading:
         workshop: Workshop,
         pen: Pen,
         submission: Submission,
+        built: Built,
         clock: PhaseClock,
         isolation: dict[str, Any],
         interrupt_fd: int | None,
@@ -58,6 +60,7 @@ class Grading:
         self._shop = workshop
         self._pen = pen
         self._submission = submission
+        self._built = built
         self._clock = clock
         self._isolation = isolation
         self._interrupt_fd = interrupt_fd
@@ -137,7 +140,8 @@ class Grading:
         exchange, exchange_fds = bench.exchange.export()
         confined = scratch is None
         setup = {
-            "policy": self._pen.policy(self._shop.allocator).to_json() if confined else None,
+            "policy": self._pen.policy(self._shop.allocator, self._built.bring()).to_json() if confined else None,
+            "extensions": self._built.names() if confined else {},
             "device": self._shop.device.name,
             "threads": 1,
             "guard": confined and torch_ops_denied(bench.reference.task_id),

@@ -16,10 +16,10 @@ class Pen:
         self._leash = Leash.take(name, memory_bytes=config.limits.runner_memory_bytes)
         self._watched: Hold | None = None
 
-    def policy(self, allocator: str | None) -> Policy:
-        """What the next candidate is granted; `allocator` is a library that it brings along."""
+    def policy(self, allocator: str | None, extensions: tuple[tuple[str, str], ...]) -> Policy:
+        """What the next candidate is granted; it brings along the allocator and (name, path) of its extensions."""
         bring = ((ALLOCATOR_NAME, allocator),) if allocator else ()
-        return self._leash.policy(device=self._device, bring=bring)
+        return self._leash.policy(device=self._device, bring=(*bring, *extensions))
 
     def confine(self, runner: RunnerLink) -> None:
         """Take hold of a runner that has just been forked."""

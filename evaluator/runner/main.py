@@ -83,6 +83,7 @@ class Runner:
             self._device = CudaDevice(arena, exchange, self._allocator(str(setup["allocator"])))
         else:
             self._device = CpuDevice(arena, exchange)
+        self._extensions = {digest: str(scratch / name) for digest, name in setup["extensions"].items()}
         self._guard = TorchGuard(self._device_name, self._name) if setup["guard"] else None
         self._switch = LaunchSwitch()
         self._tracer = Tracer()
@@ -116,6 +117,10 @@ class Runner:
         raise ValueError(f"unknown request {request['type']!r}")
 
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self._extensions:
+            from evaluator.runner.extensions import install_resolver  # imports torch's compilers' driver: 0.1 s
+
+            install_resolver(self._extensions)
         self._module = candidate.load(str(request["source"]), self._scratch, self._name)
         self._entry = getattr(self._module, str(request["entry"]), None)
         if not isinstance(self._entry, type):

@@ -1,0 +1,68 @@
+"""The build stage: what a CUDA submission asks of `load_inline`, compiled before the device is taken."""
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evaluator.build import BuildResult, build, prepare
+from evaluator.config import EvaluatorConfig
+from evaluator.errors import GraderFault
+from evaluator.judge.clock import PhaseClock
+from evaluator.judge.device import JudgeDevice
+from evaluator.submission import Submission
+
+# What a machine without a GPU compiles for: Hopper.
+_DEFAULT_ARCHITECTURE = "9.0"
+
+
+@dataclass(frozen=True)
+class Built:
+    """The extensions of one submission; empty for Triton."""
+
+    result: BuildResult = field(default_factory=lambda: BuildResult({}))
+
+    def bring(self) -> tuple[tuple[str, str], ...]:
+        """(name, path) of the files that the runner takes into its scratch."""
+        return self.result.bring()
+
+    def names(self) -> dict[str, str]:
+        """Digest of each call to the name of its file."""
+        return {digest: Path(path).name for digest, path in self.result.artifacts.items()}
+
+
+class ExtensionBuilder:
+    """Builds for one device; headers are precompiled in the background from the start."""
+
+    def __init__(self, config: EvaluatorConfig, device: JudgeDevice) -> None:
+        self._config = config
+        self._runs_here = device.name == "cuda"
+        self._architecture = str(device.describe().get("compute_capability") or _DEFAULT_ARCHITECTURE)
+        self._cache_dir = Path(config.state_dir) / "extensions"
+        if self._runs_here:
+            threading.Thread(target=self._prepare, name="headers", daemon=True).start()
+
+    def build(self, submission: Submission, clock: PhaseClock) -> Built:
+        """Build what is not in the cache. Raises SubmissionFault for a compile error.
+
+        On a CPU a CUDA source is compiled and cannot be run: GraderFault, since no verdict can be reached.
+        """
+        if submission.language != "cuda":
+            return Built()
+        with clock.phase("build"):
+            result = build(
+                submission.code,
+                arch_list=(self._architecture,),
+                cache_dir=self._cache_dir,
+                limits=self._config.limits,
+                require_isolation=[wall for wall in self._config.require_isolation if wall != "shm"],
+            )
+        if not self._runs_here:
+            detail = "the CUDA source compiles, but this evaluator has no GPU to run it on"
+            raise GraderFault("compiled_not_run", detail, retryable=False)
+        return Built(result)
+
+    def _prepare(self) -> None:
+        try:
+            prepare(self._cache_dir)
+        except GraderFault:
+            return  # a build that needs it says so itself, with its submission
