@@ -60,14 +60,16 @@ class TensorSpec:
         if not isinstance(data, dict):
             raise SpecError("a tensor must be described by an object")
         segment, dtype = data.get("segment"), data.get("dtype")
-        if segment not in segment_bytes:
+        if not isinstance(segment, str) or segment not in segment_bytes:
             raise SpecError("unknown segment")
-        if dtype not in ITEM_BYTES:
+        if not isinstance(dtype, str) or dtype not in ITEM_BYTES:
             raise SpecError("outputs of this dtype are not supported")
         shape, stride = _sizes(data.get("shape")), _sizes(data.get("stride"))
         offset = data.get("offset")
         if len(shape) != len(stride):
             raise SpecError("shape and stride differ in length")
+        if math.prod(shape) >= 2**62:
+            raise SpecError("the tensor is too large")
         if type(offset) is not int or offset < 0 or offset % ITEM_BYTES[dtype]:
             raise SpecError("the offset is no multiple of the element size")
         spec = cls(cast(SegmentName, segment), offset, dtype, shape, stride)
@@ -81,8 +83,6 @@ def _sizes(value: Any) -> tuple[int, ...]:
         raise SpecError(f"shape and stride are lists of at most {MAX_DIMS} numbers")
     if any(type(size) is not int or not 0 <= size < 2**48 for size in value):
         raise SpecError("shape and stride hold whole numbers of at least 0")
-    if math.prod(value) >= 2**62:
-        raise SpecError("the tensor is too large")
     return tuple(value)
 
 

@@ -85,4 +85,5 @@ def _scalar(kind: Any, value: Any) -> Any:
             return float.fromhex(value)
         except (ValueError, OverflowError) as error:
             raise TreeError("not a float") from error
-    raise TreeError(f"{kind!r} is no kind of value")
+    name = repr(kind[:40]) if isinstance(kind, str) else "what is no text"
+    raise TreeError(f"{name} is no kind of value")
