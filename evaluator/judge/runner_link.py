@@ -67,7 +67,11 @@ class RunnerLink:
         except WireError as error:
             status = self.kill()
             raise GraderFault("runner_start", f"{error}; {describe_status(status)}") from error
-        return dict(reply.get("isolation") or {})
+        isolation = reply.get("isolation")
+        if not isinstance(isolation, dict):
+            self.kill()
+            raise GraderFault("runner_start", "the runner sent no record of its isolation")
+        return isolation
 
     def load(self, source: str, entry: str, deadline_s: float) -> None:
         """Import the source. Raises SubmissionFault."""
