@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from evaluator.judge.reference import tensors
 from evaluator.judge import fastcheck
+from evaluator.judge.reference import tensors
 from evaluator.judge.ties import equal_at_ties
 
 CHUNK_ELEMENTS = 1 << 26
