@@ -92,7 +92,7 @@ def require_free(port: int, variable: str) -> None:
 @contextmanager
 def lock_data_dir(data_dir: Path) -> Iterator[None]:
     """Keep a second start out of the same data directory; the lock ends with this process. Raises CannotStart."""
-    data_dir.mkdir(parents=True, exist_ok=True)
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)  # database, secret and logs are nobody else's
     with (data_dir / "launcher.lock").open("a+") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -14,7 +14,7 @@ blueprint = ApiBlueprint("episodes", __name__, description="One task, several tu
 
 @blueprint.route("/episodes", methods=["POST"])
 @blueprint.arguments(CreateHeaders, location="headers")
-@blueprint.arguments(EpisodeCreate, example=EXAMPLE)
+@blueprint.arguments(EpisodeCreate, example=EXAMPLE, required=False)
 @blueprint.response(201, EpisodeSchema)
 @blueprint.problems(415, 422)
 def open_episode(headers: dict[str, Any], body: dict[str, Any]) -> tuple[dict[str, Any], int, dict[str, str]]:
