@@ -1,4 +1,4 @@
-"""Frames between processes that do not trust each other: what passes, what is refused, and that nothing waits for ever."""
+"""Frames between processes that do not trust each other: what passes, what is refused, what ends a wait."""
 
 import json
 import os
