@@ -1,5 +1,6 @@
 """Makes Triton's interpreter complete enough to grade with: a benchmarker for autotuned kernels, a warm start."""
 
+import operator
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -40,6 +41,23 @@ class _InterpreterDriver:
 
     def clear_cache(self, cache: torch.Tensor) -> None:
         cache.zero_()
+
+
+_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "lt", "le", "gt", "ge", "eq", "ne")
+
+
+def mend_constexpr() -> None:
+    """Let `constexpr * tensor` give a tensor, as it does in a compiled kernel; the interpreter wraps it once more."""
+    for name in _OPERATORS:
+        method = f"__{name}__"
+        setattr(tl.constexpr, method, _unwrapping(getattr(tl.constexpr, method), getattr(operator, name)))
+
+
+def _unwrapping(original: Callable[..., Any], plain: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def operate(self: Any, other: Any) -> Any:
+        return plain(self.value, other) if isinstance(other, tl.tensor) else original(self, other)
+
+    return operate
 
 
 def install_benchmarker() -> None:

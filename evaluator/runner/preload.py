@@ -18,7 +18,8 @@ def run(kind: str) -> None:
     guard.up()
     guard.down()
     if kind == "cpu":
-        from evaluator.runner.interpreter import install_benchmarker, warm_up
+        from evaluator.runner.interpreter import install_benchmarker, mend_constexpr, warm_up
 
         install_benchmarker()
+        mend_constexpr()
         warm_up()
