@@ -25,7 +25,8 @@ from evaluator.tasks.special_inputs import special_inputs
 from evaluator.tensorspec import SpecError, TensorSpec, align
 from evaluator.verdicts import Verdict
 
-ARENA_SPARE_BYTES = 128 * 1024**2
+# Room for scratch memory on a GPU; anywhere for outputs that are too large, so that their shape can be told.
+ARENA_SPARE_BYTES = {"cuda": 128 * 1024**2, "cpu": 64 * 1024}
 POISON = 0xFF  # NaN in every floating-point type, -1 in every signed integer
 
 
@@ -129,8 +130,7 @@ class Bench:
     def arena(self, side: str) -> Segment:
         """The output segment of one side, made when first asked for."""
         if side not in self.arenas:
-            spare = ARENA_SPARE_BYTES if self.device.name == "cuda" else 0
-            room = self._output_bytes + max(self._output_bytes, spare) if spare else self._output_bytes
+            room = self._output_bytes + max(self._output_bytes, ARENA_SPARE_BYTES[self.device.name])
             self.arenas[side] = self.device.segment(align(room))
         return self.arenas[side]
 

@@ -29,6 +29,8 @@ from evaluator.submission import Submission
 from evaluator.tasks import Catalogue, TaskError, source_for
 from evaluator.verdicts import Verdict
 
+WARNINGS_MAX = 20  # the source decides how many there are, and a report has to fit into a message
+
 
 class Judge:
     """Grades up to `config.lanes` submissions at once, of which one holds the device at any time."""
@@ -87,10 +89,10 @@ class Judge:
         )
 
     def _check_format(self, submission: Submission) -> list[str]:
-        findings = check(submission.code, submission.language)
+        findings = check(submission.code, submission.language, source_bytes_max=self._config.limits.source_bytes)
         if any(finding.severity == "error" for finding in findings):
             raise SubmissionFault(Verdict.FORMAT_VIOLATION, render(findings))
-        return [f"line {finding.line}: {finding.message}" for finding in findings]
+        return [f"line {finding.line}: {finding.message}" for finding in findings[:WARNINGS_MAX]]
 
     def _run(
         self,

@@ -11,6 +11,7 @@ from typing import Any
 from evaluator.runner.guard import GuardViolation
 
 MAX_TEXT = 6000
+MAX_LINE = 200
 
 
 class CandidateFault(Exception):
@@ -69,9 +70,9 @@ def describe(exc: BaseException, module_name: str) -> str:
     """The exception's own text and the candidate's lines that led to it, innermost last."""
     file_end = f"/{module_name}.py"
     frames = [frame for frame in traceback.extract_tb(exc.__traceback__) if frame.filename.endswith(file_end)]
-    where = [f"  line {frame.lineno}, in {frame.name}: {frame.line}" for frame in frames[-6:]]
+    where = [f"  line {frame.lineno}, in {frame.name}: {(frame.line or '')[:MAX_LINE]}" for frame in frames[-6:]]
     if isinstance(exc, SyntaxError) and exc.filename and exc.filename.endswith(file_end):
-        where.append(f"  line {exc.lineno}: {(exc.text or '').strip()}")
+        where.append(f"  line {exc.lineno}: {(exc.text or '').strip()[:MAX_LINE]}")
     try:
         text = f"{type(exc).__name__}: {exc}"
     except Exception:  # noqa: BLE001 - __str__ is the candidate's code too

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from evaluator.runner.attach import Segment
-from evaluator.tensorspec import SegmentName, TensorSpec, align
+from evaluator.runner.candidate import CandidateFault
+from evaluator.tensorspec import ITEM_BYTES, SegmentName, TensorSpec, align
 
 Forward = Callable[[], Any]
 
@@ -86,7 +87,8 @@ def _place(out: Any, segments: dict[str, Segment]) -> dict[int, TensorSpec]:
         spec = TensorSpec("arena", offset, _dtype_name(tensor), tuple(tensor.shape), _contiguous_stride(tensor.shape))
         used = offset + spec.extent_bytes
         if used > segments["arena"].size:
-            raise MemoryError("the result is larger than the reference's, or does not fit beside scratch memory")
+            listed = ", ".join(f"{_dtype_name(tensor)}{list(tensor.shape)}" for tensor in tensors[:8])
+            raise CandidateFault("output", f"forward returned {listed}: more than twice what the reference returns")
         segments["arena"].view(spec).copy_(tensor)
         specs[id(tensor)] = spec
     return specs
@@ -124,7 +126,10 @@ def _tensors(value: Any, found: list[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def _dtype_name(tensor: torch.Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in ITEM_BYTES:
+        raise CandidateFault("output", f"forward returned a tensor of dtype {name}, which no reference does")
+    return name
 
 
 def _contiguous_stride(shape: torch.Size) -> tuple[int, ...]:
