@@ -5,13 +5,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+#: No character that a shell would read: nvcc hands its commands to one.
+_DEFINITION: Final = r"-[DU][A-Za-z_]\w*(=[\w.+:,/-]*)?"
+
 #: For g++, and for what nvcc hands on to it.
 _HOST: Final = tuple(
     re.compile(pattern)
     for pattern in (
         r"-O([0-3sgz]|fast)?",
         r"-std=(c|gnu)\+\+(14|17|20|23)",
-        r"-[DU][A-Za-z_]\w*(=[^@]*)?",
+        _DEFINITION,
         r"-W(no-)?[a-z0-9][a-z0-9+-]*(=[\w-]+)?",
         r"-f(?!plugin|dump|profile|auto-profile|use-|lto-|module|pch|diagnostics-format|debug|sanitize|wrapper)[a-z0-9][a-z0-9=_-]*",
         r"-m[a-z0-9][\w.=-]*",
@@ -25,7 +28,7 @@ _CUDA: Final = tuple(
     for pattern in (
         r"-O[0-3]",
         r"-?-std[= ]?=?c\+\+(14|17|20)",
-        r"-[DU][A-Za-z_]\w*(=[^@]*)?",
+        _DEFINITION,
         r"--?(use_fast_math|expt-relaxed-constexpr|expt-extended-lambda|extended-lambda|extra-device-vectorization)",
         r"--?(lineinfo|generate-line-info|restrict|resource-usage|res-usage|keep-device-functions|w|disable-warnings)",
         r"--?(fmad|ftz|prec-div|prec-sqrt)=(true|false)",

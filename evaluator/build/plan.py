@@ -1,8 +1,8 @@
 """From the record of a call to the commands that build it: which run beside each other, which wait for which."""
 
+import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from evaluator.build import flags
@@ -22,11 +22,17 @@ _TORCH_NVCC: Final = (
 
 @dataclass(frozen=True)
 class Step:
-    """One command, run in the folder of its extension; `after` names the steps that it needs."""
+    """One command, run in the folder of its extension; `after` names the steps that it needs.
+
+    `otherwise` is tried where the command fails and says something that matches `otherwise_if`.
+    """
 
     name: str
     command: tuple[str, ...]
     after: tuple[str, ...] = ()
+    is_nvcc: bool = False
+    otherwise: tuple[str, ...] = ()
+    otherwise_if: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,15 +60,36 @@ def plan(call: ExtensionCall, tools: Toolchain, arch_list: Iterable[str], header
 
     Raises flags.FlagError for the candidate's faults and GraderFault where there is no nvcc.
     """
-    steps = []
-    for file, _ in call.units:
-        cuda = file.endswith(CUDA_SUFFIXES)
-        command = _nvcc(call, tools, arch_list) if cuda else _cxx(call, tools, header_folder)
-        steps.append(Step(file, (*command, "-c", file, "-o", f"{file}.o")))
+    steps = [_compile(file, text, call, tools, arch_list, header_folder) for file, text in call.units]
     product = f"{call.name}.so"
     link = (tools.cxx, *(f"{file}.o" for file, _ in call.units), "-shared", *flags.link_flags(call.ldflags))
     link = (*link, *tools.link_flags(cuda=call.with_cuda), "-o", product)
-    return Plan(call, call.units, (*steps, Step("link", link, tuple(step.name for step in steps))), product)
+    steps.append(Step("link", link, tuple(step.name for step in steps)))
+    return Plan(call, (*call.units, *_LIGHT_FILES), tuple(steps), product)
+
+
+def _compile(
+    file: str, text: str, call: ExtensionCall, tools: Toolchain, arch_list: Iterable[str], header_folder: str | None
+) -> Step:
+    ending = ("-c", file, "-o", f"{file}.o")
+    if not file.endswith(CUDA_SUFFIXES):
+        return Step(file, (*_cxx(call, tools, header_folder), *ending))
+    whole = (*_nvcc(call, tools, arch_list), *ending)
+    if _FULL_HEADER.search(text) is None or _NEEDS_FULL_HEADER.search(text):
+        return Step(file, whole, is_nvcc=True)
+    light = (whole[0], f"-I{_LIGHT_FOLDER}", *whole[1:])
+    return Step(file, light, is_nvcc=True, otherwise=whole, otherwise_if=_NAMES_OF_OTHERS)
+
+
+#: nvcc needs twice as long for torch/extension.h as for torch/types.h, and device code has no use for the rest of it.
+_LIGHT_FOLDER: Final = "light"
+_LIGHT_FILES: Final = ((f"{_LIGHT_FOLDER}/torch/extension.h", "#pragma once\n#include <torch/types.h>\n"),)
+_FULL_HEADER: Final = re.compile(r"^\s*#\s*include\s*[<\"]torch/extension\.h[>\"]", re.M)
+_NEEDS_FULL_HEADER: Final = re.compile(
+    r"\b(py::|pybind11|PYBIND11_|Py[A-Z]\w+|THP\w+|TORCH_LIBRARY|torch::(nn|optim|jit|data|serialize|autograd|python))"
+)
+#: What a complaint mentions if the light header may be to blame for it.
+_NAMES_OF_OTHERS: Final = r"\b(torch|std|c10|at|py|pybind11|ATen)\b.*"
 
 
 def host_command(tools: Toolchain, cflags: tuple[str, ...], *, cuda: bool) -> tuple[str, ...]:
@@ -75,14 +102,6 @@ def host_command(tools: Toolchain, cflags: tuple[str, ...], *, cuda: bool) -> tu
         f"-std={tools.cxx_standard}",
         *cflags,
     )
-
-
-def without_precompiled(plan_: Plan) -> Plan:
-    """The same plan with headers parsed from text."""
-    steps = tuple(
-        replace(step, command=tuple(w for w in step.command if not w.startswith("-I"))) for step in plan_.steps
-    )
-    return replace(plan_, steps=steps)
 
 
 def _cxx(call: ExtensionCall, tools: Toolchain, header_folder: str | None) -> tuple[str, ...]:
@@ -115,8 +134,3 @@ def _generate(arch_list: tuple[str, ...], specific: frozenset[str]) -> list[str]
     """One binary per architecture, in the variant (90a for 90) that the submission names."""
     chosen = [next((variant for variant in sorted(specific) if variant[:-1] == arch), arch) for arch in arch_list]
     return [f"-gencode=arch=compute_{arch},code=sm_{arch}" for arch in chosen]
-
-
-def source_of(plan_: Plan, file: str) -> str | None:
-    """The text of one of the plan's files, by the name that a compiler's message uses."""
-    return dict(plan_.files).get(Path(file).name)
