@@ -179,6 +179,16 @@ NAME_RULES: tuple[NameRule, ...] = (
         "A kernel needs its inputs only; compute the result from them.",
     ),
     NameRule(
+        "grader",
+        (
+            "evaluator.*",
+            "torch.library.get_kernel",
+            "torch._C._dispatch_get_computed_kernel_for_dispatch_key",
+        ),
+        "reaches into the grader or past what it watches",
+        "Remove it; a kernel needs its inputs only.",
+    ),
+    NameRule(
         "ctypes",
         ("ctypes.*", "_ctypes.*", "cffi.*", "numpy.ctypeslib.*"),
         "calls native code behind Python's back",
@@ -219,7 +229,7 @@ FORBIDDEN_ATTRIBUTES = frozenset(
 )
 
 # what may not be replaced; the settings under it may be set (the grader sets them again before every call)
-PATCH_ROOTS = ("torch", "triton", "numpy", "builtins", "time", "sys", "os", "math", "functools", "inspect", "gc")
+PATCH_ROOTS = ("evaluator", "torch", "triton", "numpy", "builtins", "time", "sys", "os", "math", "functools", "inspect", "gc")
 PATCH_SETTINGS = ("torch.backends", "torch._dynamo.config", "torch._inductor.config", "triton.knobs")
 
 # modules without use in a kernel; importing them is let through with a warning
