@@ -13,8 +13,8 @@ from typing import Any, Self
 
 CPP_SUFFIXES = (".cpp", ".cc", ".cxx", ".c")
 CUDA_SUFFIXES = (".cu",)
-#: A source that mentions one of these depends on the extension's name.
-_USES_NAME = re.compile(r"\b(TORCH_EXTENSION_NAME|TORCH_LIBRARY\w*|PYBIND11_MODULE|PyInit_\w+)\b")
+#: A source with one of these depends on the name that the candidate chose, others work under any.
+_USES_NAME = re.compile(r"\bTORCH_LIBRARY|\bPyInit_|\bPYBIND11_MODULE\s*\(\s*(?!TORCH_EXTENSION_NAME\b)")
 _DIGEST_CHARS = 32
 
 
@@ -156,7 +156,7 @@ def _call(
         if not file.endswith((*CPP_SUFFIXES, *CUDA_SUFFIXES)):
             raise CallError(f"sources: {file} is neither C++ nor CUDA")
     has_cuda = any(file.endswith(CUDA_SUFFIXES) for file, _ in units)
-    named = any(_USES_NAME.search(text.partition(_BINDINGS_MARK)[0]) for _, text in units)
+    named = any(_USES_NAME.search(text) for _, text in units)
     return ExtensionCall(
         name=name if named or not is_python_module else "extension",
         units=tuple(units),
@@ -168,9 +168,6 @@ def _call(
     )
 
 
-_BINDINGS_MARK = "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {\n"
-
-
 def _bindings(functions: str | Sequence[str] | Mapping[str, str], error_handling: bool) -> list[str]:
     if isinstance(functions, str):
         functions = [functions]
@@ -178,7 +175,7 @@ def _bindings(functions: str | Sequence[str] | Mapping[str, str], error_handling
         functions = {function: function for function in _strings(functions, "functions")}
     wrap = "torch::wrap_pybind_function({})" if error_handling else "{}"
     lines = [f'm.def("{name}", {wrap.format(name)}, "{doc}");' for name, doc in functions.items()]
-    return [_BINDINGS_MARK.rstrip("\n"), *lines, "}"]
+    return ["PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {", *lines, "}"]
 
 
 def _strings(value: object, argument: str) -> tuple[str, ...]:

@@ -13,11 +13,11 @@ from evaluator.build import diagnostics
 from evaluator.build.cache import ArtifactCache
 from evaluator.build.calls import CallError, ExtensionCall
 from evaluator.build.confined import run_confined
-from evaluator.build.constants import read_calls
 from evaluator.build.flags import FlagError
 from evaluator.build.frames import Frame, FrameError
 from evaluator.build.headers import PrecompiledHeaders
 from evaluator.build.plan import Plan, architectures, plan
+from evaluator.build.reading import read_calls
 from evaluator.build.toolchain import toolchain
 from evaluator.errors import GraderFault, SubmissionFault
 from evaluator.limits import Limits
@@ -100,34 +100,32 @@ class _Builder:
         self._log: list[str] = []
 
     def record(self, leash: Leash) -> list[ExtensionCall]:
-        """The calls that an import of the module makes, each once: off its text, else by importing it, confined."""
+        """The calls that the module makes, each once: off its text, else by importing it, confined."""
         began = time.monotonic()
         try:
             read = read_calls(self._source)
         except CallError as error:
             raise self._fault(str(error)) from error
-        calls = self._import(leash) if read is None else read
+        calls = [*read.calls, *([] if read.complete else self._import(leash))]
         self._phases["record"] = time.monotonic() - began
         if len(calls) > MAX_CALLS:
             raise self._fault(f"at most {MAX_CALLS} extensions can be built")
         return list({call.digest: call for call in calls}.values())
 
     def _import(self, leash: Leash) -> list[ExtensionCall]:
-        """Import the module in a process of its own, which takes down its calls; its word is checked."""
+        """Import the module in a process of its own, which takes down its calls; its word is checked.
+
+        An import that fails is no fault here: the runner will import it again, on the device that it may have missed.
+        """
         digits = self._arch_list[0].rstrip("af") if self._arch_list else "90"
         job = {"source": self._source, "capability": [int(digits[:-1]), int(digits[-1])]}
         policy = leash.policy(readable=toolchain().visible_paths())
         said = next((frame.body for frame in self._run("evaluator.runner.builder", job, leash, policy)), {})
         leash.kill()
-        if "calls" not in said:
-            raise self._fault("the module ended the process while it was imported")
         try:
-            calls = [ExtensionCall.from_json(data) for data in said["calls"][: MAX_CALLS + 1]]
+            return [ExtensionCall.from_json(data) for data in said.get("calls", [])[: MAX_CALLS + 1]]
         except (CallError, TypeError) as error:
             raise self._fault(str(error)) from error
-        if not calls and said.get("ended"):
-            raise self._fault(str(said["ended"]))
-        return calls
 
     def complete(self, leash: Leash, calls: list[ExtensionCall], jobs: int) -> BuildResult:
         """Find every artifact, compiling under the locks of their keys what is not there."""

@@ -14,7 +14,14 @@ from evaluator.build.calls import ExtensionCall, from_load, from_load_inline
 
 
 class ExtensionNotBuilt(RuntimeError):
-    """The candidate asked for an extension that it did not ask for when it was built."""
+    """The candidate asks for an extension that nobody foresaw; `call` says which."""
+
+    def __init__(self, call: ExtensionCall) -> None:
+        super().__init__(
+            "this extension was not built: call load_inline at the top level of the module, with arguments that are "
+            "the same every time it is imported"
+        )
+        self.call = call
 
 
 def install_resolver(artifacts: Mapping[str, str]) -> None:
@@ -38,10 +45,7 @@ def replace_builders(*, load_inline: Callable[..., Any], load: Callable[..., Any
 def _resolve(call: ExtensionCall, artifacts: Mapping[str, str]) -> ModuleType | str | None:
     path = artifacts.get(call.digest)
     if path is None:
-        raise ExtensionNotBuilt(
-            "this extension was not built: call load_inline at the top level of the module, with arguments that are "
-            "the same every time it is imported"
-        )
+        raise ExtensionNotBuilt(call)
     if not call.is_python_module:
         torch.ops.load_library(path)
         return None
@@ -53,7 +57,7 @@ def _import(name: str, path: str) -> ModuleType:
     loader = importlib.machinery.ExtensionFileLoader(name, path)
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     if spec is None:
-        raise ExtensionNotBuilt(f"no loader for {path}")
+        raise ImportError(f"no loader for {path}")
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     return module

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.build.calls import CallError, ExtensionCall, from_load_inline
-from evaluator.build.constants import read_calls
 from evaluator.build.flags import FlagError, cuda_flags, host_flags, link_flags
 from evaluator.build.plan import architectures
+from evaluator.build.reading import Reading, read_calls
 
 CPP = "int f() { return 1; }"
 CUDA = "__global__ void k() {}"
@@ -37,11 +37,17 @@ def test_files_are_those_that_torch_writes(arguments, monkeypatch, tmp_path):
     assert dict(from_load_inline(**arguments).units) == seen
 
 
-def test_the_name_counts_only_where_sources_depend_on_it():
-    digests = {from_load_inline(f"ext_{n}", CPP, functions=["f"]).digest for n in range(3)}
-    assert len(digests) == 1
-    explicit = 'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &f); }'
-    assert len({from_load_inline(f"ext_{n}", CPP + explicit).digest for n in range(3)}) == 3
+@pytest.mark.parametrize(
+    ("source", "digests"),
+    [
+        (CPP, 1),
+        (CPP + 'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &f); }', 1),
+        (CPP + 'PYBIND11_MODULE(ext_1, m) { m.def("f", &f); }', 3),
+        (CPP + "TORCH_LIBRARY(TORCH_EXTENSION_NAME, m) {}", 3),
+    ],
+)
+def test_the_name_counts_only_where_sources_depend_on_it(source, digests):
+    assert len({from_load_inline(f"ext_{n}", source).digest for n in range(3)}) == digests
 
 
 @pytest.mark.parametrize(
@@ -139,13 +145,16 @@ HEAD = "from torch.utils.cpp_extension import load_inline\n"
 READABLE = (
     "cpp = 'int f();'\next = load_inline(name='a', cpp_sources=cpp, functions=['f'])",
     "N = 4\ncpp = f'int f() {{ return {N}; }}'\nload_inline('a', [cpp])",
+    "N = 4\ncpp = 'int f() { return %d; }' % N\nload_inline('a', [cpp])",
     "a = 'int f();'\nb = a + 'int g();'\nx = load_inline(name='a' + 'b', cpp_sources=b.strip(), functions={'f': 'd'})",
     "x = load_inline(name='a', cpp_sources='')\ny = load_inline(name='b', cpp_sources='', cuda_sources=['x'])",
     "class ModelNew:\n    def forward(self, x):\n        return ext.f(x)\next = load_inline('a', '')",
+    "def build():\n    cpp = 'int f();'\n    return load_inline('a', cpp)\next = build()",
+    "CPP = 'int f();'\ndef build():\n    return load_inline('a', CPP)\next = build()",
+    "if True:\n    ext = load_inline('a', '')",
+    "def other(cpp): return cpp\ncpp = 'int f();'\next = load_inline('a', cpp)",
 )
 UNREADABLE = (
-    "if True:\n    ext = load_inline('a', '')",
-    "def build():\n    return load_inline('a', '')\next = build()",
     "for cpp in ['a', 'b']:\n    pass\next = load_inline('a', cpp)",
     "import os\next = load_inline('a', os.environ.get('X', ''))",
     "cpp = 'a'\ndef f():\n    global cpp\n    cpp = 'b'\nf()\next = load_inline('a', cpp)",
@@ -153,26 +162,40 @@ UNREADABLE = (
     "cpp = 'a'\nexec('cpp = 1')\next = load_inline('a', cpp)",
     "kwargs = {'name': 'a'}\next = load_inline(cpp_sources='', **kwargs)",
     "build = load_inline\next = build('a', '')",
+    "import functools\nbuild = functools.partial(load_inline, 'a')\next = build('')",
     "import torch\ntorch.utils.cpp_extension.load_inline = print\next = load_inline('a', '')",
     "cpp = 'a'\ntry:\n    cpp = 'b'\nexcept Exception:\n    pass\next = load_inline('a', cpp)",
+    "cpp = 'a'\ndef build(cpp):\n    return load_inline('a', cpp)\next = build('b')",
+    "cpp = 'a'\nclass Build:\n    cpp = input()\n    ext = load_inline('a', cpp)",
+    "ext = load_inline('a', '%999999999d' % 1)",
+    "ext = load_inline('a', '{:999999999}'.format(1))",
+    "this is no Python, cpp_extension",
 )
 
 
 @pytest.mark.parametrize("source", READABLE)
-def test_constant_calls_are_read_off_the_text_as_an_import_makes_them(source):
+def test_constant_calls_are_read_off_the_text_as_the_module_makes_them(source):
     made = []
     names = {"load_inline": lambda *args, **kwargs: made.append(from_load_inline(*args, **kwargs))}
     exec(source, names)
-    assert read_calls(HEAD + source) == made
+    assert read_calls(HEAD + source) == Reading(tuple(made), complete=True)
 
 
 @pytest.mark.parametrize("source", UNREADABLE)
 def test_doubtful_modules_are_left_to_the_recorder(source):
-    assert read_calls(HEAD + source) is None
+    assert not read_calls(HEAD + source).complete
+
+
+def test_calls_that_no_import_makes_are_found():
+    lazy = "import functools\n@functools.lru_cache\ndef ext():\n    return load_inline('a', 'int f();')\n"
+    method = "class ModelNew:\n    def __init__(self):\n        self.ext = load_inline('a', 'int f();')\n"
+    wanted = Reading((from_load_inline("a", "int f();"),), complete=True)
+    assert read_calls(HEAD + lazy) == wanted
+    assert read_calls(HEAD + method) == wanted
 
 
 def test_modules_that_build_nothing_and_wrong_constant_arguments():
-    assert read_calls("import torch\nx = 1") == []
+    assert read_calls("import torch\nx = 1") == Reading((), complete=True)
     with pytest.raises(CallError):
         read_calls(HEAD + "load_inline('a', 3)")
     with pytest.raises(CallError):

@@ -112,10 +112,10 @@ def test_several_extensions_of_one_module_and_one_that_only_an_import_reveals(ca
 
 
 def test_what_was_not_built_is_refused_with_a_remedy(cache):
-    late = tiny().replace("ext = ", "def build(): return ").replace("result = ext.answer", "")
+    late = tiny().replace("ext = ", "def build(cpp): return ").replace("result = ext.answer", "")
     result = run_build(late, cache)
     assert result.artifacts == {}
-    assert "call load_inline at the top level" in run_in_runner(late, {}, "build()")
+    assert "call load_inline at the top level" in run_in_runner(late, {}, "build(cpp)")
 
 
 @needs_nvcc
@@ -177,10 +177,16 @@ def test_flags_that_name_programs_are_refused(cache):
     assert "not allowed" in fault_of(tiny(extra_cflags=["-fplugin=/tmp/x.so"]), cache)
 
 
-def test_a_module_that_fails_or_ends_before_it_asks(cache):
-    broken = "import os\nif True:\n    raise ValueError('no such thing')\n" + tiny().replace("ext =", "if True: ext =")
-    assert "no such thing" in fault_of(broken, cache)
-    assert "ended the process" in fault_of("import os\nos._exit(0)\nif True:\n    " + "load_inline()", cache)
+def test_an_import_that_fails_is_left_to_the_runner_with_what_was_asked_before(cache):
+    lazy = (
+        tiny(answer="44")
+        .replace("ext = load_inline(", "import functools\next = functools.partial(load_inline, ")
+        .replace("ext.answer", "ext().answer")
+    )
+    broken = f"{lazy}\nraise ValueError('no device')\n"
+    assert len(run_build(broken, cache).artifacts) == 1
+    assert "no device" in run_in_runner(broken, dict(run_build(broken, cache).artifacts), "1")
+    assert run_build("import os\nos._exit(0)\nload_inline.x", cache).artifacts == {}
 
 
 ENDLESS = """
@@ -188,7 +194,7 @@ from torch.utils.cpp_extension import load_inline
 while True:
     pass
 if ready:
-    load_inline()
+    load_inline(**ready)
 """
 FOREVER = "constexpr long f(long n) { return n < 2 ? n : f(n - 1) + f(n - 2); } constexpr long x = f(90);"
 FOREVER_FLAGS = [
