@@ -6,6 +6,7 @@ EPISODE = "ep"
 SUBMISSION = "sub"
 ATTEMPT = "att"
 BATCH = "bat"
+KEY = "key"
 
 
 def new_id(prefix: str) -> str:

@@ -210,7 +210,11 @@ class Attempt(Base):
 
 
 class Slot(Base):
-    """One GPU (or CPU evaluator) that takes work, known by a name that outlives its worker and host name."""
+    """One GPU (or CPU evaluator) that takes work, known by a name that outlives its worker and host name.
+
+    `lanes` grades may run there at once. `held` is an operator's drain, which outlives the worker. `probe` is what the
+    last look at the device found, `fault` the last fault and `faults` how many there were.
+    """
 
     __tablename__ = "slots"
 
@@ -227,6 +231,36 @@ class Slot(Base):
     environment: Mapped[dict[str, Any]]
     registered_at_ms: Mapped[int]
     state_at_ms: Mapped[int]
+    lanes: Mapped[int] = mapped_column(default=1)
+    held: Mapped[bool] = mapped_column(default=False)
+    faults: Mapped[int] = mapped_column(default=0)
+    fault: Mapped[str | None] = mapped_column(Text)
+    fault_at_ms: Mapped[int | None]
+    probe: Mapped[dict[str, Any] | None]
+    probed_at_ms: Mapped[int | None]
+
+
+class ApiKey(Base):
+    """A key to the API. `prefix` is its public half, by which it is found; of the secret half there is only a hash.
+
+    `scopes` are among `grading.keys.SCOPES`; None in a limit means the installation's own.
+    """
+
+    __tablename__ = "api_keys"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    project_id: Mapped[str]
+    name: Mapped[str]
+    prefix: Mapped[str] = mapped_column(String(40))
+    secret_sha: Mapped[str] = mapped_column(String(64))
+    scopes: Mapped[list[str]]
+    rate_per_minute: Mapped[int | None]
+    in_flight_max: Mapped[int | None]
+    created_at_ms: Mapped[int]
+    used_at_ms: Mapped[int | None]
+    revoked_at_ms: Mapped[int | None]
+
+    __table_args__ = (UniqueConstraint("prefix", name="uq_api_keys_prefix"),)
 
 
 class IdempotencyKey(Base):
