@@ -5,12 +5,16 @@ from dataclasses import dataclass
 
 # What torch launches for the operators that the guard lets through: fills, copies, casts, concatenation, random
 # numbers, and the device's own copy and fill engines. Matched against demangled names.
+_ENGINES = re.compile(r"^Mem(cpy|set) ")
 _MOVEMENT = re.compile(
-    r"^Mem(cpy|set)\b|FillFunctor|direct_copy_kernel|copy_device_to_device|CatArrayBatchedCopy|distribution_"
-    r"|distribution_elementwise|unrolled_elementwise_kernel.*(LoadWithCast|copy)|flip_kernel|roll_cuda"
-    r"|elementwise_kernel_with_index.*arange|arange_cuda|spin_kernel"
+    r"\bat::.*(FillFunctor|copy_kernel_cuda|CatArrayBatchedCopy|distribution_|flip_kernel|roll_cuda|arange_cuda)"
 )
-_BASE_NAME = re.compile(r"([A-Za-z_]\w*)\s*(?:<|\(|$)")
+# Libraries' kernels, which no submission makes its own by giving a function of its own the same name.
+_LIBRARY = re.compile(
+    r"\b(?:at|c10|cub|thrust|cutlass|cudnn)::|^(?:maxwell|volta|turing|ampere|hopper)_\w*\d+x\d+"
+    r"|^(?:cublas|cudnn|cutlass_\d|nvjet_|sm\d+_xmma)"
+)
+_ANONYMOUS = "(anonymous namespace)"
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ def attribute(traced: tuple[tuple[str, float], ...], own_names: frozenset[str]) 
     """Sort traced `(name, microseconds)` by origin. Own names are those of jit functions and `__global__` functions."""
     by_name: dict[str, list[float]] = {}
     for name, time_us in traced:
-        if "spin_kernel" not in name:
+        if not _is_spin(name):
             by_name.setdefault(name, []).append(time_us)
     total_us = sum(sum(times) for times in by_name.values())
     kernels, foreign, own_us = [], [], 0.0
@@ -44,19 +48,28 @@ def attribute(traced: tuple[tuple[str, float], ...], own_names: frozenset[str]) 
 
 
 def _origin(name: str, own_names: frozenset[str]) -> str:
-    if base_name(name) in own_names:
+    if _ENGINES.search(name):
+        return "torch"
+    qualified = qualified_name(name)
+    if qualified.rpartition("::")[2] in own_names and not _LIBRARY.search(qualified):
         return "own"
     return "torch" if _MOVEMENT.search(name) else "foreign"
 
 
-def base_name(name: str) -> str:
-    """The function's own name in a demangled one: no return type, namespace, template or argument list."""
-    head = name.split("(")[0] if not name.startswith("void (") else name
+def _is_spin(name: str) -> bool:
+    """The kernel that we queue ourselves ahead of a timed call."""
+    return qualified_name(name).startswith("at::") and "spin_kernel" in name
+
+
+def qualified_name(name: str) -> str:
+    """The function's name with its namespaces in a demangled one: no return type, templates or argument list."""
     depth, kept = 0, []
-    for character in head:
+    for character in name.replace(_ANONYMOUS, "anonymous"):
+        if character == "(" and depth == 0:
+            break
         depth += character == "<"
         if depth == 0:
             kept.append(character)
         depth -= character == ">"
-    match = _BASE_NAME.search("".join(kept).split("::")[-1].split()[-1] if "".join(kept).split() else "")
-    return match.group(1) if match else ""
+    words = "".join(kept).split()
+    return words[-1] if words else ""

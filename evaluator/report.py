@@ -33,7 +33,9 @@ class Timing:
     t_ref_ieee_ms: float | None = None
 
     def __post_init__(self) -> None:
-        _require_finite("Timing", t_ref_ms=self.t_ref_ms, t_new_ms=self.t_new_ms, speedup=self.speedup)
+        low, high = self.speedup_ci95
+        measured = {name: value for name, value in vars(self).items() if name.startswith("t_")}
+        _require_finite("Timing", **measured, speedup=self.speedup, speedup_ci95_low=low, speedup_ci95_high=high)
         if min(self.t_ref_ms, self.t_new_ms, self.speedup) <= 0 or self.pairs < 1:
             raise ValueError("a timing needs positive times, a positive speedup and at least one pair")
 
@@ -49,7 +51,8 @@ class Roofline:
     bytes: float
 
     def __post_init__(self) -> None:
-        _require_finite("Roofline", t_min_ms=self.t_min_ms, arithmetic_intensity=self.arithmetic_intensity)
+        numbers = {name: value for name, value in vars(self).items() if name != "bound"}
+        _require_finite("Roofline", **numbers)
         if self.bound not in ("compute", "memory"):
             raise ValueError(f"Roofline.bound is 'compute' or 'memory', not {self.bound!r}")
 
@@ -81,7 +84,14 @@ class Report:
             raise ValueError(f"a {self.verdict} report cannot hold a timing")
         if self.verdict is Verdict.CORRECT and self.timing is None:
             raise ValueError("a correct report needs a timing")
-        _require_finite("Report", max_abs_err=self.max_abs_err, error_ratio=self.error_ratio)
+        if self.roofline_violation and self.verdict is not Verdict.REJECTED_TIMING:
+            raise ValueError("an impossible time is rejected")
+        _require_finite(
+            "Report",
+            max_abs_err=self.max_abs_err,
+            error_ratio=self.error_ratio,
+            custom_kernel_share=self.custom_kernel_share,
+        )
 
     @property
     def stage(self) -> Stage:

@@ -1,4 +1,4 @@
-"""Indices at ties: where several elements are equally large, any of them is a right answer of argmax and its kin."""
+"""Indices at ties: where several elements are equal, any of them is a right answer of argmax, topk and sort."""
 
 from typing import Any
 
@@ -17,16 +17,29 @@ def equal_at_ties(found: torch.Tensor, expected: torch.Tensor, inputs: Any) -> b
 
 def _select_equal(found: torch.Tensor, expected: torch.Tensor, value: torch.Tensor) -> bool:
     for dim in range(value.dim()):
-        without = value.shape[:dim] + value.shape[dim + 1 :]
-        kept = (*value.shape[:dim], 1, *value.shape[dim + 1 :])
-        if expected.shape not in (without, kept):
+        shape = _index_shape(expected.shape, value.shape, dim)
+        if shape is None:
             continue
-        pair = [index.reshape(kept).to(torch.int64) for index in (found, expected)]
+        pair = [index.reshape(shape).to(torch.int64) for index in (found, expected)]
         if all(_in_range(index, value.shape[dim]) for index in pair):
             a, b = (value.gather(dim, index) for index in pair)
-            if torch.equal(a, b):
+            if torch.equal(a, b) and _distinct(pair[0], dim):
                 return True
     return False
+
+
+def _index_shape(shape: torch.Size, of: torch.Size, dim: int) -> tuple[int, ...] | None:
+    """The shape of indices along `dim` of a tensor of shape `of`: that dimension dropped, one, or any number."""
+    others = (*of[:dim], *of[dim + 1 :])
+    if shape == others:
+        return (*of[:dim], 1, *of[dim + 1 :])
+    kept = len(shape) == len(of) and (*shape[:dim], *shape[dim + 1 :]) == others
+    return tuple(shape) if kept else None
+
+
+def _distinct(index: torch.Tensor, dim: int) -> bool:
+    """Whether no element is selected twice: topk and sort name each of several equal ones once."""
+    return not bool((index.sort(dim).values.diff(dim=dim) == 0).any())
 
 
 def _in_range(index: torch.Tensor, size: int) -> bool:

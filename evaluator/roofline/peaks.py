@@ -3,6 +3,7 @@
 Sources are the vendors' datasheets named beside each row; rates with structured sparsity are halved.
 """
 
+import re
 from dataclasses import dataclass
 
 
@@ -41,7 +42,10 @@ PEAKS: tuple[tuple[str, Peaks], ...] = (
 
 
 def find_peaks(gpu_name: str | None) -> Peaks | None:
-    """The row for a GPU by the driver's name for it, or None for one that is not in the table."""
-    if gpu_name is None:
+    """The row for a GPU by the driver's name for it, or None for one that is not in the table.
+
+    Patterns match whole words: an L40 is no L4. A MIG slice has a share of its GPU's peaks that its name does not tell.
+    """
+    if gpu_name is None or " MIG " in gpu_name:
         return None
-    return next((peaks for pattern, peaks in PEAKS if pattern in gpu_name), None)
+    return next((peaks for pattern, peaks in PEAKS if re.search(rf"\b{re.escape(pattern)}\b", gpu_name)), None)

@@ -27,13 +27,13 @@ def kernel_names(source: Source) -> set[str]:
 
 
 def no_kernel(source: Source) -> Iterator[Hit]:
-    if not kernel_names(source) and not _jit_calls(source):
+    if not kernel_names(source) and not jit_calls(source):
         yield Hit(None, "the submission defines no Triton kernel: no function is decorated with triton.jit")
 
 
 def not_launched(source: Source) -> Iterator[Hit]:
     names = kernel_names(source)
-    if not names or _jit_calls(source):
+    if not names or jit_calls(source):
         return
     if not names & _names_outside_kernels(source):
         listed = ", ".join(sorted(names)[:5])
@@ -56,7 +56,7 @@ def _is_jit(source: Source, decorator: ast.expr) -> bool:
     return function in _JIT
 
 
-def _jit_calls(source: Source) -> bool:
+def jit_calls(source: Source) -> bool:
     """jit applied by hand, as in `kernel = triton.jit(function)`, or inside a decorator of the submission's own."""
     decorators = {
         id(child)
