@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluator.config import EvaluatorConfig
-from evaluator.errors import GraderFault
+from evaluator.errors import GraderFault, SubmissionFault
 from evaluator.judge.bench import Bench
 from evaluator.judge.building import Built
 from evaluator.judge.cache import BenchCache
@@ -25,6 +25,7 @@ from evaluator.report import Report, Timing
 from evaluator.roofline.peaks import Peaks
 from evaluator.sandbox import Isolation
 from evaluator.submission import Submission
+from evaluator.verdicts import Verdict
 
 RUNNER_START_S = 60.0
 CANDIDATE_ENTRY = "ModelNew"
@@ -73,12 +74,21 @@ class Grading:
             self._ready_reference(bench)
         try:
             return self._grade(bench)
+        except SubmissionFault as fault:
+            raise self._explained(fault) from None
         finally:
             self._pen.empty()
             if bench.reference_runner is not None:
                 bench.reference_runner.interrupt_fd = None
             with self._shop.turn.held(self._clock, "clean_up", None):
                 self._shop.benches.give_back(bench)
+
+    def _explained(self, fault: SubmissionFault) -> SubmissionFault:
+        """A process that the kernel killed for its memory looks like one that was killed for no reason."""
+        if fault.verdict is not Verdict.RUNTIME_ERROR or not self._pen.out_of_memory():
+            return fault
+        limit_gib = self._limits.runner_memory_bytes / 1024**3
+        return SubmissionFault(fault.verdict, f"out of memory ({limit_gib:g} GiB on the host): {fault.feedback}")
 
     def _grade(self, bench: Bench) -> Report:
         with self._clock.phase("start"):
