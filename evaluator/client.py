@@ -21,8 +21,15 @@ OnPhase = Callable[[str], None]
 _DESCRIBE_DEADLINE_S = 300.0
 # The judge ends itself before this; it only guards against a judge that cannot even do that.
 _EVALUATE_SLACK_S = 300.0
+_PROBE_DEADLINE_S = 300.0
 _MAX_REPORT_BYTES = 1024 * 1024
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "TRITON_PTXAS_PATH", "LANG", "HOME")
+
+
+def patience_s(config: EvaluatorConfig) -> float:
+    """How long an answer of the judge is waited for: every limit of a grade, and those of the lanes beside it."""
+    limits = config.limits
+    return limits.build_s + limits.run_s * config.lanes + _EVALUATE_SLACK_S
 
 
 class Evaluator(Protocol):
@@ -95,21 +102,30 @@ class JudgeClient:
 
     def __init__(self, socket_path: str, config: EvaluatorConfig) -> None:
         self._path = socket_path
-        limits = config.limits
-        self._deadline_s = limits.build_s + limits.run_s + _EVALUATE_SLACK_S
+        self._deadline_s = patience_s(config)
         self._wake_read, self._wake_write = os.pipe()
         self._aborted = False
 
     def describe(self) -> dict[str, Any]:
         """The judge's device and versions. Raises GraderFault."""
+        return dict(self._ask("describe", _DESCRIBE_DEADLINE_S))
+
+    def probe(self) -> dict[str, Any]:
+        """What a look at the device measured; it waits for its turn. Raises GraderFault where it is not well."""
+        return dict(self._ask("probe", _PROBE_DEADLINE_S))
+
+    def _ask(self, op: str, deadline_s: float) -> Any:
         channel = self._connect()
         try:
-            channel.send({"op": "describe"})
-            return dict(channel.receive(deadline_s=_DESCRIBE_DEADLINE_S)["describe"])
-        except (WireError, KeyError) as error:
+            channel.send({"op": op})
+            answer = channel.receive(deadline_s=deadline_s)
+        except WireError as error:
             raise GraderFault("judge_lost", f"no answer from the judge: {error}") from error
         finally:
             channel.close()
+        if op not in answer:
+            raise _fault(answer)
+        return answer[op]
 
     def evaluate(self, submission: Submission, on_phase: OnPhase) -> Report:
         """See Evaluator."""
@@ -156,8 +172,12 @@ def _result(message: dict[str, Any]) -> Report:
         return Report.from_json(message["report"])
     if "cancelled" in message:
         raise Cancelled("cancelled")
+    raise _fault(message)
+
+
+def _fault(message: dict[str, Any]) -> GraderFault:
     fault = message["fault"]
-    raise GraderFault(str(fault["code"]), str(fault["detail"]), retryable=bool(fault["retryable"]))
+    return GraderFault(str(fault["code"]), str(fault["detail"]), retryable=bool(fault["retryable"]))
 
 
 def _listen(path: str) -> socket.socket:

@@ -16,6 +16,7 @@ from evaluator.judge.cache import IDLE_SHARE, BenchCache
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.device import JudgeDevice, make_device
 from evaluator.judge.grading import Grading, Workshop
+from evaluator.judge.health import Health
 from evaluator.judge.pen import Pen
 from evaluator.judge.reference import Reference
 from evaluator.judge.turn import DeviceTurn
@@ -30,6 +31,8 @@ from evaluator.tasks import Catalogue, TaskError, source_for
 from evaluator.verdicts import Verdict
 
 WARNINGS_MAX = 20  # the source decides how many there are, and a report has to fit into a message
+# what a sick device looks like from inside a runner: only on a healthy one it is the candidate's doing
+MAY_BE_THE_DEVICE = (Verdict.RUNTIME_ERROR, Verdict.TIMEOUT)
 
 
 class Judge:
@@ -48,6 +51,8 @@ class Judge:
         allocator = arena_library(Path(config.state_dir)) if self._device.name == "cuda" else None
         self._benches = BenchCache(self._make_bench, int(IDLE_SHARE * self._device.free_bytes()))
         self._builder = ExtensionBuilder(config, self._device)
+        gpu_id = self._device.describe()["gpu_id"]
+        self._health = Health(self._device.name, Path(config.state_dir, f"health-{gpu_id}.json") if gpu_id else None)
         peaks = find_peaks(self._device.gpu_name)
         self._workshop = Workshop(config, zygote, self._device, DeviceTurn(), self._benches, peaks, allocator)
 
@@ -55,9 +60,10 @@ class Judge:
         """Device and versions, as in a result's `environment`."""
         return {"evaluator": self._config.kind, **self._device.describe()}
 
-    def require_healthy(self) -> None:
-        """Raises RuntimeError where the device does not compute any more; only a new process can help then."""
-        self._device.require_healthy()
+    def probe(self) -> dict[str, Any]:
+        """What a look at the device measured, while no grade holds it. Raises GraderFault where it is not well."""
+        with self._workshop.turn.held(PhaseClock(lambda _: None, 0.0), "probe", None):
+            return self._health.probe().to_json()
 
     def close(self) -> None:
         """End the zygote and with it every runner."""
@@ -78,6 +84,8 @@ class Judge:
             clock.restart_run()
             report = self._run(submission, built, clock, isolation, interrupt_fd)
         except SubmissionFault as fault:
+            if fault.verdict in MAY_BE_THE_DEVICE and self._device.name == "cuda":
+                self.probe()
             report = Report(fault.verdict, fault.feedback)
         environment = {**self.describe(), "isolation": isolation, "device_held_s": clock.device_held}
         return replace(

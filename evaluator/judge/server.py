@@ -19,8 +19,8 @@ STUCK_AFTER_S = 120.0
 
 
 def serve(listener: socket.socket, judge: Judge, *, lanes: int, stuck_after_s: float) -> None:
-    """Answer connections for ever, as many at once as there are lanes."""
-    with ThreadPoolExecutor(max_workers=lanes, thread_name_prefix="lane") as pool:
+    """Answer connections for ever, as many at once as there are lanes, and one more for those who only ask."""
+    with ThreadPoolExecutor(max_workers=lanes + 1, thread_name_prefix="lane") as pool:
         while True:
             connection, _ = listener.accept()
             pool.submit(_serve_one, connection, judge, stuck_after_s)
@@ -50,10 +50,17 @@ def _answer(channel: Channel, judge: Judge) -> None:
     if request.get("op") == "describe":
         channel.send({"describe": judge.describe()})
         return
-    answer = _grade(channel, judge, request)
+    answer = _probe(judge) if request.get("op") == "probe" else _grade(channel, judge, request)
     channel.send(answer)
-    if answer.get("fault", {}).get("code") == "judge_error":
+    if answer.get("fault", {}).get("code") in ("judge_error", "device_fault"):
         _end_if_broken(judge)
+
+
+def _probe(judge: Judge) -> dict[str, Any]:
+    try:
+        return {"probe": judge.probe()}
+    except GraderFault as fault:
+        return {"fault": {"code": fault.code, "detail": fault.detail, "retryable": fault.retryable}}
 
 
 def _grade(channel: Channel, judge: Judge, request: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +85,7 @@ def _grade(channel: Channel, judge: Judge, request: dict[str, Any]) -> dict[str,
 def _end_if_broken(judge: Judge) -> None:
     """After a sticky CUDA error only a new process can use the device."""
     try:
-        judge.require_healthy()
-    except RuntimeError:
+        judge.probe()
+    except GraderFault:
         traceback.print_exc()
         os._exit(1)
