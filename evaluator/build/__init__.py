@@ -6,5 +6,6 @@ extensions.install_resolver(result.in_folder(scratch))           # in the runner
 """
 
 from evaluator.build.driver import BuildResult, build, prepare
+from evaluator.build.headers import COMMON_FLAGS
 
-__all__ = ["BuildResult", "build", "prepare"]
+__all__ = ["COMMON_FLAGS", "BuildResult", "build", "prepare"]

@@ -1,12 +1,12 @@
 """From the record of a call to the commands that build it: which run beside each other, which wait for which."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from evaluator.build import flags
 from evaluator.build.calls import CUDA_SUFFIXES, ExtensionCall
+from evaluator.build.light import BLAME, FOLDER, light_headers
 from evaluator.build.toolchain import Toolchain
 from evaluator.errors import GraderFault
 
@@ -60,36 +60,33 @@ def plan(call: ExtensionCall, tools: Toolchain, arch_list: Iterable[str], header
 
     Raises flags.FlagError for the candidate's faults and GraderFault where there is no nvcc.
     """
-    steps = [_compile(file, text, call, tools, arch_list, header_folder) for file, text in call.units]
+    files, steps = list(call.units), []
+    for file, text in call.units:
+        if not file.endswith(CUDA_SUFFIXES):
+            steps.append(_host_step(file, call, tools, header_folder))
+            continue
+        light = light_headers(text, tools)
+        files += [(f"{file}.{name}", content) for name, content in light]
+        steps.append(_cuda_step(file, call, tools, arch_list, f"{file}.{FOLDER}" if light else None))
     product = f"{call.name}.so"
     link = (tools.cxx, *(f"{file}.o" for file, _ in call.units), "-shared", *flags.link_flags(call.ldflags))
     link = (*link, *tools.link_flags(cuda=call.with_cuda), "-o", product)
     steps.append(Step("link", link, tuple(step.name for step in steps)))
-    return Plan(call, (*call.units, *_LIGHT_FILES), tuple(steps), product)
+    return Plan(call, tuple(files), tuple(steps), product)
 
 
-def _compile(
-    file: str, text: str, call: ExtensionCall, tools: Toolchain, arch_list: Iterable[str], header_folder: str | None
+def _host_step(file: str, call: ExtensionCall, tools: Toolchain, header_folder: str | None) -> Step:
+    return Step(file, (*_cxx(call, tools, header_folder), "-c", file, "-o", f"{file}.o"))
+
+
+def _cuda_step(
+    file: str, call: ExtensionCall, tools: Toolchain, arch_list: Iterable[str], light_folder: str | None
 ) -> Step:
-    ending = ("-c", file, "-o", f"{file}.o")
-    if not file.endswith(CUDA_SUFFIXES):
-        return Step(file, (*_cxx(call, tools, header_folder), *ending))
-    whole = (*_nvcc(call, tools, arch_list), *ending)
-    if _FULL_HEADER.search(text) is None or _NEEDS_FULL_HEADER.search(text):
+    whole = (*_nvcc(call, tools, arch_list), "-c", file, "-o", f"{file}.o")
+    if light_folder is None:
         return Step(file, whole, is_nvcc=True)
-    light = (whole[0], f"-I{_LIGHT_FOLDER}", *whole[1:])
-    return Step(file, light, is_nvcc=True, otherwise=whole, otherwise_if=_NAMES_OF_OTHERS)
-
-
-#: nvcc needs twice as long for torch/extension.h as for torch/types.h, and device code has no use for the rest of it.
-_LIGHT_FOLDER: Final = "light"
-_LIGHT_FILES: Final = ((f"{_LIGHT_FOLDER}/torch/extension.h", "#pragma once\n#include <torch/types.h>\n"),)
-_FULL_HEADER: Final = re.compile(r"^\s*#\s*include\s*[<\"]torch/extension\.h[>\"]", re.M)
-_NEEDS_FULL_HEADER: Final = re.compile(
-    r"\b(py::|pybind11|PYBIND11_|Py[A-Z]\w+|THP\w+|TORCH_LIBRARY|torch::(nn|optim|jit|data|serialize|autograd|python))"
-)
-#: What a complaint mentions if the light header may be to blame for it.
-_NAMES_OF_OTHERS: Final = r"\b(torch|std|c10|at|py|pybind11|ATen)\b.*"
+    light = (whole[0], f"-I{light_folder}", *whole[1:])
+    return Step(file, light, is_nvcc=True, otherwise=whole, otherwise_if=BLAME)
 
 
 def host_command(tools: Toolchain, cflags: tuple[str, ...], *, cuda: bool) -> tuple[str, ...]:

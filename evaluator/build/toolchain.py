@@ -15,7 +15,7 @@ from typing import Self
 from evaluator.errors import GraderFault
 
 #: Changed whenever what is built from the same call changes.
-RECIPE = 1
+RECIPE = 2
 _CUDA_PLACES = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda")
 
 

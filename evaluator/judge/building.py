@@ -4,7 +4,7 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evaluator.build import BuildResult, build, prepare
+from evaluator.build import COMMON_FLAGS, BuildResult, build, prepare
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import GraderFault
 from evaluator.judge.clock import PhaseClock
@@ -63,6 +63,7 @@ class ExtensionBuilder:
 
     def _prepare(self) -> None:
         try:
-            prepare(self._cache_dir)
+            for cflags in COMMON_FLAGS:
+                prepare(self._cache_dir, cflags)
         except GraderFault:
             return  # a build that needs it says so itself, with its submission

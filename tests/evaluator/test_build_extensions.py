@@ -74,6 +74,7 @@ import torch
 from torch.utils.cpp_extension import load_inline
 
 cpp = """
+#include <torch/extension.h>
 torch::Tensor relu(torch::Tensor x) {
   return x.clamp_min(0);
 }
