@@ -1,25 +1,18 @@
 """Liveness and readiness."""
 
-from functools import cache
-from importlib import metadata
 from typing import Any
 
 from sqlalchemy import func, select
 
 from app.context import Context
+from evaluator.version import VERSION
 from grading.clock import db_now_ms
 from grading.models import Slot
 from grading.states import SlotState
 
 
-@cache
-def version() -> str:
-    """The installed version of this package."""
-    return metadata.version("kernel-grader")
-
-
 def alive() -> dict[str, Any]:
-    return {"status": "ok", "version": version()}
+    return {"status": "ok", "version": VERSION}
 
 
 def ready(ctx: Context) -> dict[str, Any]:

@@ -3,17 +3,17 @@
 from typing import Any
 
 from app.context import Context
-from app.services.health import version
 from app.version import API_VERSION
 from evaluator.reward import REWARD_MODES
 from evaluator.submission import LANGUAGES
 from evaluator.verdicts import Verdict
+from evaluator.version import VERSION
 
 
 def describe(ctx: Context) -> dict[str, Any]:
     settings = ctx.settings
     return {
-        "version": version(),
+        "version": VERSION,
         "api_version": API_VERSION,
         "evaluator": settings.evaluator,
         "languages": list(LANGUAGES),

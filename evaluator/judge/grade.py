@@ -29,6 +29,7 @@ from evaluator.static import check, render
 from evaluator.submission import Submission
 from evaluator.tasks import Catalogue, TaskError, source_for
 from evaluator.verdicts import Verdict
+from evaluator.version import VERSION
 
 WARNINGS_MAX = 20  # the source decides how many there are, and a report has to fit into a message
 # what a sick device looks like from inside a runner: only on a healthy one it is the candidate's doing
@@ -58,7 +59,7 @@ class Judge:
 
     def describe(self) -> dict[str, Any]:
         """Device and versions, as in a result's `environment`."""
-        return {"evaluator": self._config.kind, **self._device.describe()}
+        return {"evaluator": self._config.kind, "grader": VERSION, **self._device.describe()}
 
     def probe(self) -> dict[str, Any]:
         """What a look at the device measured, while no grade holds it. Raises GraderFault where it is not well."""
