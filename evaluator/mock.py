@@ -15,6 +15,8 @@ import hashlib
 import re
 import threading
 import time
+from pathlib import Path
+from typing import Any
 
 from evaluator.client import OnPhase
 from evaluator.config import EvaluatorConfig
@@ -68,6 +70,16 @@ class MockEvaluator:
     def abort(self) -> None:
         """See Evaluator."""
         self._aborted.set()
+
+    def describe(self) -> dict[str, Any]:
+        """As a judge describes its device."""
+        return {"gpu": "mock", "evaluator": "mock", "mock": True}
+
+    def probe(self) -> dict[str, Any]:
+        """The device is well unless there is a file `mock-INDEX.sick` in the state folder. Raises GraderFault."""
+        if Path(self._config.state_dir, f"mock-{self._config.gpu_index}.sick").exists():
+            raise GraderFault("device_fault", "the mock device was made sick")
+        return {"ok": True, "mock": True}
 
     def close(self) -> None:
         """Nothing is held."""

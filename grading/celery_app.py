@@ -11,6 +11,7 @@ from celery import Celery
 from celery.worker.consumer import Consumer
 from kombu import Exchange, Queue
 
+from evaluator.client import patience_s
 from grading.settings import Settings
 
 GRADE = "grade"
@@ -43,14 +44,15 @@ def make_celery(settings: Settings) -> Celery:
     """An application for these settings. Opens no connection."""
     app = Celery("kernel_grader", set_as_current=False)
     app.conf.update(_SETTINGS)
-    limits = settings.limits
-    grade_s = limits.build_s + limits.first_call_s + limits.run_s
+    grade_s = patience_s(settings.evaluator_config())
     app.conf.update(
         broker_url=settings.redis_url,
         broker_transport_options=transport_options(CONSUMER_TIMEOUT_S),
-        # the evaluation bounds itself; Celery's limits are for a child that is stuck beyond that
+        # the evaluation bounds itself, with the wait for other lanes; these are for a child that is stuck beyond that
         task_soft_time_limit=grade_s + SOFT_LIMIT_SLACK_S,
         task_time_limit=grade_s + HARD_LIMIT_SLACK_S,
+        # one child per lane: the judge lets one of them at a time hold the device
+        worker_concurrency=settings.lanes,
         # how long a grade may go on after SIGTERM before it is handed back
         worker_soft_shutdown_timeout=settings.leases.drain_s,
     )
@@ -72,7 +74,6 @@ _SETTINGS: dict[str, Any] = {
     "task_acks_on_failure_or_timeout": True,
     # one bell at a time: a prefetched one would wait behind a grade while other GPUs idle
     "worker_prefetch_multiplier": 1,
-    "worker_concurrency": 1,
     # grading needs the database, not the broker: a reconnect must not kill a running grade
     "worker_cancel_long_running_tasks_on_connection_loss": False,
     "broker_connection_retry_on_startup": True,

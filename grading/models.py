@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, BigInteger, Enum, ForeignKey, Index, String, Text, UniqueConstraint, bindparam, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm.util import AliasedClass
 from sqlalchemy.sql.elements import ColumnElement
 
 from evaluator.verdicts import Stage, Verdict
@@ -178,14 +179,16 @@ class Submission(Base):
     )  # fmt: skip
 
 
-def _status_among(statuses: Sequence[SubmissionStatus]) -> ColumnElement[bool]:
+def status_among(
+    statuses: Sequence[SubmissionStatus], row: type[Submission] | AliasedClass[Submission] = Submission
+) -> ColumnElement[bool]:
     """A condition with its values written out: no planner proves from parameters that a partial index applies."""
-    return Submission.status.in_(bindparam(None, list(statuses), expanding=True, literal_execute=True))
+    return row.status.in_(bindparam(None, list(statuses), expanding=True, literal_execute=True))
 
 
-IS_WAITING = _status_among(WAITING)
-IS_CLAIMED = _status_among(CLAIMED)
-IS_UNFINISHED = _status_among(UNFINISHED)
+IS_WAITING = status_among(WAITING)
+IS_CLAIMED = status_among(CLAIMED)
+IS_UNFINISHED = status_among(UNFINISHED)
 
 
 class Attempt(Base):

@@ -15,6 +15,9 @@ __all__ = ["Settings", "SettingsError", "load"]
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 DEFAULT_REDIS_URL = "redis://127.0.0.1:6379/0"
+# beside a timing on a GPU there is room for another's start and compilation; on a CPU they would disturb it
+DEFAULT_LANES: dict[EvaluatorKind, int] = {"gpu": 3, "cpu": 1, "mock": 1}
+LANES_MAX = 16
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Settings:
     kernelbench_dir: Path
     gpus: tuple[int, ...]
     evaluator: EvaluatorKind
+    lanes: int
     max_turns: int
     max_sessions: int
     eval_log: Path | None
@@ -66,6 +70,7 @@ class Settings:
             tasks_dir=str(self.kernelbench_dir),
             state_dir=str(self.data_dir / "evaluator"),
             gpu_index=gpu_index,
+            lanes=self.lanes,
             limits=self.limits,
             precision_policy=self.precision_policy,
             require_isolation=self.require_isolation,
@@ -76,6 +81,7 @@ class Settings:
     def load(cls, environ: Mapping[str, str] | None = None) -> Self:
         """Read the settings; raises SettingsError, whose text names the variable and what it takes."""
         reader = Reader(os.environ if environ is None else environ)
+        evaluator = reader.choice("KERNEL_ENV_EVALUATOR", default_evaluator(), EVALUATOR_KINDS)
         data_dir = reader.path("KERNEL_ENV_DATA_DIR", Path(".data")).absolute()
         return cls(
             data_dir=data_dir,
@@ -84,7 +90,8 @@ class Settings:
             port=reader.integer("PORT", 8000, low=0, high=65535),
             kernelbench_dir=reader.path("KERNELBENCH_DIR", REPOSITORY / "kernelbench_tasks").absolute(),
             gpus=reader.integers("KERNEL_ENV_GPUS", (0,)),
-            evaluator=reader.choice("KERNEL_ENV_EVALUATOR", default_evaluator(), EVALUATOR_KINDS),
+            evaluator=evaluator,
+            lanes=reader.integer("KERNEL_ENV_LANES", DEFAULT_LANES[evaluator], low=1, high=LANES_MAX),
             max_turns=reader.integer("KERNEL_ENV_MAX_TURNS", 4, low=1, high=1000),
             max_sessions=reader.integer("KERNEL_ENV_MAX_SESSIONS", 64, low=1, high=100_000),
             eval_log=reader.optional_path("KERNEL_ENV_EVAL_LOG"),

@@ -8,11 +8,13 @@ from typing import Any
 from celery.signals import worker_ready
 from structlog import get_logger
 
+from evaluator.sandbox import protect_from_same_user
 from grading import jobs
 from grading.celery_app import slot_queue
 from grading.errors import FenceLost, SlotTaken
 from grading.logs import set_up
 from grading.settings import Settings, SettingsError, load
+from workers.announce import announce
 from workers.celery_worker import SlotWorker
 from workers.devices import DeviceMissing, identity
 from workers.evaluators import judge as make_judge
@@ -28,6 +30,7 @@ RETRY_S = 1.0
 
 def main() -> int:
     """Exit code 78 for a setting or device that must be put right first."""
+    protect_from_same_user()  # the environment holds credentials of database and broker; pool children inherit this
     try:
         settings = load()
         here = prepare(settings, identity(settings, number(settings)))
@@ -36,6 +39,7 @@ def main() -> int:
         return EX_CONFIG
     set_up(settings)
     take_slot(here)
+    take_over(here)
     JudgeStep.judge = judge = make_judge(here.config)
     if judge is not None:
         judge.start()
@@ -70,6 +74,17 @@ def take_slot(here: Runtime) -> None:
         time.sleep(RETRY_S)
 
 
+def take_over(here: Runtime) -> None:
+    """Send back to wait what an earlier worker of this slot was grading when it was lost."""
+    slot = here.slot
+    try:
+        done = jobs.take_over(here.db, slot.slot_id, slot.incarnation, here.settings.leases)
+        announce(done, here.publisher, here.evaluations)
+        here.ringer.ring_for(done.returned)
+    except TRANSIENT as error:
+        log.warning("slot_not_taken_over", error=repr(error))  # the leases of what it held run out
+
+
 def serve(here: Runtime) -> int:
     """Run Celery's worker for this slot's queue; returns its exit code."""
     from workers.app import app
@@ -88,7 +103,7 @@ def serve(here: Runtime) -> int:
         hostname=f"{here.slot.kind}-{here.slot.number}@{here.slot.host}",
         queues=[here.slot.queue],
         pool="prefork",
-        concurrency=1,
+        concurrency=here.slot.lanes,
         loglevel=here.settings.log_level.upper(),
         without_gossip=True,
         without_mingle=True,
@@ -106,8 +121,10 @@ def leave(here: Runtime) -> None:
     try:
         returned = jobs.hand_back_slot(here.db, slot.slot_id, slot.incarnation)
         jobs.release_slot(here.db, slot.slot_id, slot.incarnation)
+        for row in returned:
+            here.evaluations.lifecycle("handed_back", row)
         if returned:
-            here.ringer.ring_for(returned)
+            here.ringer.ring_for([row.id for row in returned])
     except (*TRANSIENT, FenceLost) as error:
         log.warning("slot_not_released", error=repr(error))
 

@@ -37,6 +37,7 @@ def identity(settings: Settings, number: int) -> SlotIdentity:
         host=settings.host,
         number=number,
         queue=f"gpu.{device.kind}.{host}.{number}",
+        lanes=settings.lanes,
     )
 
 

@@ -8,13 +8,17 @@ from evaluator.mock import MockEvaluator
 
 
 class ClosableEvaluator(Evaluator, Protocol):
-    """An evaluator for one grade; closing it gives its descriptors back."""
+    """An evaluator for one grade or question; closing it gives its descriptors back."""
+
+    def describe(self) -> dict[str, Any]: ...
+
+    def probe(self) -> dict[str, Any]: ...
 
     def close(self) -> None: ...
 
 
 def connect(config: EvaluatorConfig) -> ClosableEvaluator:
-    """An evaluator for one grade, in a pool child: it reaches the judge by the path of its socket."""
+    """An evaluator for one grade: a pool child reaches the judge by the path of its socket."""
     if config.kind == "mock":
         return MockEvaluator(config)
     return JudgeClient(JudgeProcess(config).socket_path, config)
@@ -27,10 +31,17 @@ def judge(config: EvaluatorConfig) -> JudgeProcess | None:
 
 def describe(config: EvaluatorConfig) -> dict[str, Any]:
     """Device and versions, once the judge is warm. Raises GraderFault."""
-    if config.kind == "mock":
-        return {"gpu": "mock", "evaluator": "mock", "mock": True}
-    client = JudgeClient(JudgeProcess(config).socket_path, config)
+    client = connect(config)
     try:
         return client.describe()
+    finally:
+        client.close()
+
+
+def probe(config: EvaluatorConfig) -> dict[str, Any]:
+    """What a look at the device found. Raises GraderFault where it is not well."""
+    client = connect(config)
+    try:
+        return client.probe()
     finally:
         client.close()

@@ -15,7 +15,6 @@ from grading.errors import FenceLost
 from grading.jobs import Claim, danger
 from grading.jobs.finish import Ended
 from grading.jobs.losses import DEVICE_FAULTS
-from grading.states import SlotState
 from workers.evaluators import ClosableEvaluator, connect
 from workers.lease import Lease
 from workers.runtime import TRANSIENT, Runtime
@@ -32,7 +31,7 @@ def grade(here: Runtime, claim: Claim) -> str | None:
     """Grade, record, announce; returns the verdict, or what became of the submission, for those who watch."""
     with contextlib.closing(connect(here.config)) as evaluator, _held(here, claim, evaluator) as lease:
         try:
-            outcome = _spared(here, claim) or _evaluate(evaluator, claim, lease)
+            outcome = _spared(here, claim) or _evaluate(here, evaluator, claim, lease)
             lease.ending()
             return _record(here, claim, outcome)
         except FenceLost as error:
@@ -57,10 +56,10 @@ def _spared(here: Runtime, claim: Claim) -> Report | None:
         return None
 
 
-def _evaluate(evaluator: ClosableEvaluator, claim: Claim, lease: Lease) -> Report | GraderFault:
+def _evaluate(here: Runtime, evaluator: ClosableEvaluator, claim: Claim, lease: Lease) -> Report | GraderFault:
     """A report or a fault of ours. Raises FenceLost."""
     try:
-        return evaluator.evaluate(claim.source, lease.on_phase)
+        return evaluator.evaluate(claim.source, _announcing(here, claim, lease.on_phase))
     except Cancelled:
         raise FenceLost("the claim was lost while grading") from None
     except GraderFault as fault:
@@ -69,6 +68,20 @@ def _evaluate(evaluator: ClosableEvaluator, claim: Claim, lease: Lease) -> Repor
         # whatever we did not foresee is ours: a submission must not be paid or punished for it
         log.exception("evaluator_failed", submission=claim.submission_id)
         return GraderFault("internal_error", repr(error))
+
+
+def _announcing(here: Runtime, claim: Claim, on_phase: Callable[[str], None]) -> Callable[[str], None]:
+    """Also log the first phase: with it the judge has taken the grade up."""
+    first = True
+
+    def heard(phase: str) -> None:
+        nonlocal first
+        if first:
+            first = False
+            here.evaluations.lifecycle("started", claim.row)
+        on_phase(phase)
+
+    return heard
 
 
 def _record(here: Runtime, claim: Claim, outcome: Report | GraderFault) -> str | None:
@@ -107,9 +120,7 @@ def _quarantine(here: Runtime, fault: GraderFault) -> None:
     slot = here.slot
     with contextlib.suppress(FenceLost):
         _until_written(
-            lambda: jobs.set_slot_state(
-                here.db, slot.slot_id, slot.incarnation, SlotState.QUARANTINED, f"{fault.code}: {fault.detail}"[:500]
-            )
+            lambda: jobs.quarantine(here.db, slot.slot_id, slot.incarnation, f"{fault.code}: {fault.detail}")
         )
 
 

@@ -7,19 +7,19 @@ import time
 import redis
 from structlog import get_logger
 
-from evaluator.errors import GraderFault
 from grading import jobs
 from grading.errors import FenceLost
 from grading.jobs import SlotIdentity
 from grading.queries import slot_is_idle
 from grading.states import SlotState
-from workers.evaluators import describe
+from workers.judge_step import JudgeStep
+from workers.prober import Prober
 from workers.runtime import TRANSIENT, Runtime
 
 log = get_logger(__name__)
 
 EX_TEMPFAIL = 75
-PROBE_S = 30.0
+SHUTTING_DOWN = "the worker is shutting down"
 
 
 class Keeper:
@@ -30,7 +30,7 @@ class Keeper:
         self._slot: SlotIdentity = here.slot
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
-        self._probe_at = 0.0
+        self._prober = Prober(here, on_sick=JudgeStep.replace, on_ready=self._wake_up)
         self._deaf_since: float | None = None
         self._broker = redis.Redis.from_url(here.settings.redis_url, socket_timeout=2, socket_connect_timeout=2)
 
@@ -44,7 +44,7 @@ class Keeper:
             self._thread.join(timeout=10)
 
     def _run(self) -> None:
-        while not self._stopping.wait(self._here.settings.leases.idle_look_s):
+        while not self._stopping.is_set():
             try:
                 self._turn()
             except TRANSIENT as error:
@@ -52,33 +52,20 @@ class Keeper:
             except FenceLost as error:
                 log.error("slot_lost", detail=error.detail)
                 os._exit(EX_TEMPFAIL)  # another worker serves this GPU: everything here must end, the judge included
+            self._stopping.wait(self._here.settings.leases.idle_look_s)
 
     def _turn(self) -> None:
         slot = jobs.renew_slot(self._here.db, self._slot.slot_id, self._slot.incarnation, self._here.settings.leases)
         if slot.state in (SlotState.STARTING, SlotState.QUARANTINED):
-            self._probe()
+            self._prober.look()
         elif slot.state is SlotState.READY:
-            self._wake()
+            self._wake_up()
+            self._watch_hearing()
 
-    def _probe(self) -> None:
-        """Open the slot for work once its judge is warm and finds its device well."""
-        if time.monotonic() < self._probe_at:
-            return
-        try:
-            environment = describe(self._here.config)
-        except GraderFault as fault:
-            log.warning("slot_not_ready", slot=self._slot.slot_id, error=str(fault))
-            self._probe_at = time.monotonic() + PROBE_S
-            return
-        self._set(SlotState.READY, environment=environment)
-        log.info("slot_ready", slot=self._slot.slot_id, queue=self._slot.queue)
-        self._wake()
-
-    def _wake(self) -> None:
+    def _wake_up(self) -> None:
         bell = jobs.bell_for_idle_slot(self._here.db, self._slot.slot_id, self._slot.incarnation)
         if bell is not None:
             self._here.ringer.ring([bell])
-        self._watch_hearing()
 
     def _watch_hearing(self) -> None:
         """An idle slot with bells in its queue that it does not answer has a dead consumer: start afresh."""
@@ -103,11 +90,8 @@ class Keeper:
     def drain(self) -> None:
         """Take no more work."""
         try:
-            self._set(SlotState.DRAINING, "the worker is shutting down")
+            jobs.set_slot_state(
+                self._here.db, self._slot.slot_id, self._slot.incarnation, SlotState.DRAINING, SHUTTING_DOWN
+            )
         except (*TRANSIENT, FenceLost) as error:
             log.warning("drain_not_recorded", error=repr(error))
-
-    def _set(self, state: SlotState, reason: str | None = None, environment: dict[str, object] | None = None) -> None:
-        jobs.set_slot_state(
-            self._here.db, self._slot.slot_id, self._slot.incarnation, state, reason, environment=environment
-        )

@@ -17,6 +17,8 @@ log = get_logger(__name__)
 
 # without hints of cancellations the fence is looked at this often
 LOOK_S = 0.5
+# a phase that is over sooner was none that anybody could watch, and costs no write
+PHASE_SETTLES_S = 0.1
 
 
 class Lease:
@@ -68,6 +70,8 @@ class Lease:
                 pause_s = renew_s if self._here.cancels.listening else LOOK_S
                 until_s = min(renew_at - time.monotonic(), pause_s)
                 self._changed.wait_for(lambda: self._over or self._phase or self._look_now, timeout=max(until_s, 0.0))
+                if self._phase and not self._look_now:
+                    self._changed.wait_for(lambda: self._over or self._look_now, timeout=PHASE_SETTLES_S)
                 if self._over:
                     return
                 phase, self._phase, self._look_now = self._phase, None, False

@@ -7,15 +7,16 @@ from types import FrameType
 
 from structlog import get_logger
 
+from evaluator.sandbox import protect_from_same_user
 from grading import jobs
 from grading.celery_app import make_celery
 from grading.db import Database
 from grading.events import Publisher
-from grading.jobs import Reaped, Reaper
+from grading.jobs import Reaper
 from grading.logs import EvaluationLog, set_up
 from grading.queue import Ringer
 from grading.settings import Settings, SettingsError, load
-from grading.states import SubmissionStatus
+from workers.announce import announce
 from workers.runtime import TRANSIENT
 
 log = get_logger(__name__)
@@ -52,18 +53,9 @@ class ReaperProcess:
         done = self._reaper.run_once()
         if not done.acted:
             return
-        self._announce(done)
+        announce(done, self._publisher, self._evaluations)
         self._ringer.ring_for(done.returned)
         self._ringer.ring(jobs.missing_bells(self._db))
-
-    def _announce(self, done: Reaped) -> None:
-        for row in done.ended:
-            self._publisher.ended(row)
-            if row.status is SubmissionStatus.EXPIRED:
-                self._publisher.cancelled(row)
-            self._evaluations.lifecycle(str(row.status), row)
-        if done.returned or done.ended:
-            log.info("reaped", returned=done.returned, ended=[row.id for row in done.ended])
 
 
 def main() -> int:
@@ -72,6 +64,7 @@ def main() -> int:
     except SettingsError as error:
         print(error, file=sys.stderr)
         return EX_CONFIG
+    protect_from_same_user()
     set_up(settings)
     reaper = ReaperProcess(settings)
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -54,8 +54,18 @@ class Runtime:
         except TRANSIENT as error:
             log.warning("bells_not_assigned", error=repr(error))
 
+    def pass_on(self) -> None:
+        """After a bell at which nothing was taken: ring where its row may be taken."""
+        try:
+            bell = jobs.bell_to_pass_on(self.db, self.slot.slot_id)
+        except TRANSIENT as error:
+            log.warning("bell_not_passed_on", error=repr(error))
+            return
+        if bell is not None:
+            self.ringer.ring([bell])
+
     def look_for_more(self) -> None:
-        """Ring our own bell if rows wait for this slot, which the database shows as idle by now."""
+        """Ring our own bell if rows wait for this slot, in which the database shows an idle lane by now."""
         try:
             bell = jobs.bell_for_idle_slot(self.db, self.slot.slot_id, self.slot.incarnation)
         except (*TRANSIENT, FenceLost) as error:

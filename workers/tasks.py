@@ -24,7 +24,9 @@ def answer_bell(self: Any) -> dict[str, str | None]:
         log.warning("claim_failed", error=repr(error))
         return {"submission": None, "verdict": None}
     if claim is None:
+        here.pass_on()
         return {"submission": None, "verdict": None}
+    here.evaluations.lifecycle("claimed", claim.row, fence=claim.fence)
     self.send_event("task-grading", kwargs=repr({"submission": claim.submission_id, "attempt": claim.attempt}))
     here.ring_after(claim)
     verdict = grade(here, claim)

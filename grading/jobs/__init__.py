@@ -4,15 +4,33 @@ Each function is one transaction and touches nothing but the database. Ringing b
 the commit and is the caller's: see `grading.queue` and `grading.events`.
 """
 
-from grading.jobs.bells import Bell, assign_bells, bell_for_idle_slot, bells_after_claim, missing_bells, unring
+from grading.jobs.bells import (
+    Bell,
+    assign_bells,
+    bell_for_idle_slot,
+    bell_to_pass_on,
+    bells_after_claim,
+    missing_bells,
+    unring,
+)
 from grading.jobs.cancel import cancel_episode, cancel_run, cancel_submission
 from grading.jobs.claim import Claim, claim
 from grading.jobs.episodes import NewEpisode, create_episode
 from grading.jobs.finish import finish, finish_fault
 from grading.jobs.idempotency import Created, Idempotency
 from grading.jobs.leases import hand_back, hand_back_slot, note_phase, renew
-from grading.jobs.reap import Reaped, Reaper
-from grading.jobs.slots import SlotIdentity, register_slot, release_slot, renew_slot, set_slot_state
+from grading.jobs.reap import Reaped, Reaper, take_over
+from grading.jobs.slots import (
+    SlotIdentity,
+    hold,
+    let_go,
+    note_probe,
+    quarantine,
+    register_slot,
+    release_slot,
+    renew_slot,
+    set_slot_state,
+)
 from grading.jobs.submit import NewSubmission, submit
 
 __all__ = [
@@ -27,6 +45,7 @@ __all__ = [
     "SlotIdentity",
     "assign_bells",
     "bell_for_idle_slot",
+    "bell_to_pass_on",
     "bells_after_claim",
     "cancel_episode",
     "cancel_run",
@@ -37,13 +56,18 @@ __all__ = [
     "finish_fault",
     "hand_back",
     "hand_back_slot",
+    "hold",
+    "let_go",
     "missing_bells",
     "note_phase",
+    "note_probe",
+    "quarantine",
     "register_slot",
     "release_slot",
     "renew",
     "renew_slot",
     "set_slot_state",
     "submit",
+    "take_over",
     "unring",
 ]

@@ -10,6 +10,7 @@ from grading.clock import now_ms
 from grading.db import Database
 from grading.errors import FenceLost
 from grading.ids import ATTEMPT, new_id
+from grading.jobs.load import running_at
 from grading.jobs.order import Head, eligible, heads, rank
 from grading.models import Attempt, Slot, Submission
 from grading.settings import Leases
@@ -20,7 +21,7 @@ TRIES = 5
 
 @dataclass(frozen=True)
 class Claim:
-    """One claimed submission. Everything that is later written about it names the fence."""
+    """One claimed submission, and its row as claimed. Everything that is later written about it names the fence."""
 
     submission_id: str
     fence: int
@@ -29,48 +30,73 @@ class Claim:
     source: Source
     lane: str
     queue: str | None
+    row: Submission
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a slot may take now, best first; `beside` another grade of the same slot."""
+
+    heads: list[Head]
+    beside: bool
 
 
 def claim(db: Database, slot_id: str, incarnation: str, leases: Leases) -> Claim | None:
-    """Take the best waiting row for this slot, or None where there is none.
+    """Take the best waiting row for this slot, or None where there is none that it may take.
 
     A row that another transaction has locked is passed over, so an empty answer is believed only if a plain read finds
     nothing either. Raises FenceLost where the slot belongs to a later worker.
     """
     for _ in range(TRIES):
         with db.write() as session:
-            slot = ready_slot(session, slot_id, incarnation)
+            # locked, so that the lanes of one slot claim one after another, and none after a drain was recorded
+            slot = ready_slot(session, slot_id, incarnation, lock=True)
             if slot is None:
                 return None
-            ranked = rank(session, list(heads(session, slot)))
-            for head in ranked:
-                taken = _take(session, slot, head)
+            choice = choose(session, slot)
+            for head in choice.heads:
+                taken = _take(session, slot, head, choice.beside)
                 if taken is not None:
                     return _begin(session, slot, taken, leases)
-        if not ranked:
+        if not choice.heads:
             return None
     return None
 
 
-def ready_slot(session: Session, slot_id: str, incarnation: str) -> Slot | None:
+def ready_slot(session: Session, slot_id: str, incarnation: str, *, lock: bool = False) -> Slot | None:
     """The slot, if it may take work now. Raises FenceLost where another worker holds it."""
-    slot = session.get(Slot, slot_id)
+    slot = session.get(Slot, slot_id, with_for_update={"key_share": True} if lock else None)
     if slot is None or slot.incarnation != incarnation:
         raise FenceLost(f"slot {slot_id} belongs to another worker")
     return slot if slot.state is SlotState.READY else None
 
 
-def _take(session: Session, slot: Slot, head: Head) -> Submission | None:
+def choose(session: Session, slot: Slot) -> Choice:
+    """What a ready slot may take.
+
+    Its first lane takes anything. Further lanes fill up where no idle slot could take the row. A suspect runs alone:
+    when it is the best, the lanes run empty first.
+    """
+    running = running_at(session, slot.id)
+    beside = bool(running)
+    if len(running) >= slot.lanes or any(running):
+        return Choice([], beside)
+    ranked = rank(session, list(heads(session, slot, beside=beside)))
+    if beside:
+        first_suspect = next((index for index, head in enumerate(ranked) if head.suspect), len(ranked))
+        ranked = ranked[:first_suspect]
+    return Choice(ranked, beside)
+
+
+def _take(session: Session, slot: Slot, head: Head, beside: bool) -> Submission | None:
     """The conditional statement: the oldest free row of the lane becomes this slot's, or nothing happens."""
-    free = (
-        select(Submission.id)
-        .where(Submission.lane == head.lane, eligible(slot))
-        .order_by(Submission.id)
-        .limit(1)
-        .with_for_update(skip_locked=True, of=Submission)
-        .scalar_subquery()
+    free = select(Submission.id).where(Submission.lane == head.lane, eligible(slot, beside=beside))
+    if beside:
+        free = free.where(Submission.gpu_faults == 0)
+    free = free.order_by(Submission.id).limit(1).with_for_update(skip_locked=True, of=Submission)
+    taken = (
+        update(Submission).where(Submission.id == free.scalar_subquery()).values(status=SubmissionStatus.RUNNING)
     )
-    taken = update(Submission).where(Submission.id == free).values(status=SubmissionStatus.RUNNING)
     return session.scalars(
         taken.returning(Submission), execution_options={"populate_existing": True, "synchronize_session": False}
     ).one_or_none()
@@ -109,6 +135,4 @@ def _begin(session: Session, slot: Slot, row: Submission, leases: Leases) -> Cla
             "seed_key": row.seed_key,
         }
     )
-    return Claim(row.id, row.fence, row.attempt, slot.id, source, row.lane, queue)
-
-
+    return Claim(row.id, row.fence, row.attempt, slot.id, source, row.lane, queue, row)

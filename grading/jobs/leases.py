@@ -50,8 +50,8 @@ def hand_back(db: Database, submission_id: str, fence: int) -> None:
         send_back(session, submission, AttemptEnd.HANDED_BACK, code="handed_back", detail="the worker shut down")
 
 
-def hand_back_slot(db: Database, slot_id: str, incarnation: str) -> list[str]:
-    """Return everything that this incarnation of a slot still holds; the ids of what went back to wait."""
+def hand_back_slot(db: Database, slot_id: str, incarnation: str) -> list[Submission]:
+    """Return everything that this incarnation of a slot still holds; the rows that went back to wait."""
     with db.write() as session:
         held = (
             select(Submission.id)
@@ -61,12 +61,12 @@ def hand_back_slot(db: Database, slot_id: str, incarnation: str) -> list[str]:
             )
             .order_by(Submission.id)
         )
-        returned = []
+        returned: list[Submission] = []
         for submission_id in session.scalars(held).all():
             submission = lock_submission(session, submission_id)
             if submission.slot_id == slot_id and submission.status in CLAIMED:
                 send_back(
                     session, submission, AttemptEnd.HANDED_BACK, code="handed_back", detail="the worker shut down"
                 )
-                returned.append(submission_id)
+                returned.append(submission)
         return returned

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlalchemy.sql.elements import ColumnElement
 
 from grading.clock import db_now_ms, now_ms
+from grading.jobs.load import another_is_idle
 from grading.models import IS_CLAIMED, IS_WAITING, Slot, Submission
 from grading.states import SlotState, SubmissionStatus
 
@@ -17,7 +18,10 @@ AGING_MS = 10 * 60 * 1000
 
 @dataclass(frozen=True)
 class Head:
-    """The oldest row of one lane, with what decides between lanes."""
+    """The oldest row of one lane, with what decides between lanes.
+
+    A `suspect` lost a device before: it is graded alone in its slot, so that the next loss has one possible cause.
+    """
 
     lane: str
     submission_id: str
@@ -25,10 +29,14 @@ class Head:
     created_at_ms: int
     project_id: str
     run_id: str | None
+    suspect: bool
 
 
-def eligible(slot: Slot) -> ColumnElement[bool]:
-    """Rows that this slot may take. An exclusion lapses where no other healthy slot fits."""
+def eligible(slot: Slot, *, beside: bool = False) -> ColumnElement[bool]:
+    """Rows that this slot may take. An exclusion lapses where no other healthy slot fits.
+
+    `beside` another grade it may take only what no idle slot may.
+    """
     other = aliased(Slot)
     alternative = (
         select(literal(1))
@@ -41,7 +49,9 @@ def eligible(slot: Slot) -> ColumnElement[bool]:
         .correlate(Submission)
         .exists()
     )
+    conditions = [] if not beside else [~another_is_idle(slot)]
     return and_(
+        *conditions,
         IS_WAITING,
         or_(Submission.status == SubmissionStatus.READY, Submission.needs_build.is_(False)),
         or_(Submission.gpu_kind.is_(None), Submission.gpu_kind == slot.kind),
@@ -58,7 +68,7 @@ def lanes(session: Session) -> list[str]:
     return [lane for lane in session.scalars(select(walk.c.lane)) if lane is not None]
 
 
-def heads(session: Session, slot: Slot) -> Iterator[Head]:
+def heads(session: Session, slot: Slot, *, beside: bool = False) -> Iterator[Head]:
     """The oldest row that this slot may take, of every lane that has one."""
     for lane in lanes(session):
         row = session.execute(
@@ -69,8 +79,9 @@ def heads(session: Session, slot: Slot) -> Iterator[Head]:
                 Submission.created_at_ms,
                 Submission.project_id,
                 Submission.run_id,
+                Submission.gpu_faults > 0,
             )
-            .where(Submission.lane == lane, eligible(slot))
+            .where(Submission.lane == lane, eligible(slot, beside=beside))
             .order_by(Submission.id)
             .limit(1)
         ).one_or_none()

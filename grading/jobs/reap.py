@@ -1,4 +1,4 @@
-"""The reaper's one pass: leases that ran out, deadlines, idle episodes. Bells are `grading.jobs.bells`."""
+"""What lost processes left behind: old claims of a slot, leases that ran out, deadlines, idle episodes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from grading.db import Database
 from grading.jobs.episodes import end_episode
 from grading.jobs.losses import lose
 from grading.jobs.rows import end_without_verdict
-from grading.models import IS_CLAIMED, IS_UNFINISHED, Episode, Submission
+from grading.models import IS_CLAIMED, IS_UNFINISHED, Attempt, Episode, Slot, Submission
 from grading.settings import Leases
 from grading.states import AttemptEnd, EpisodeStatus, SubmissionStatus
 
@@ -24,12 +24,38 @@ LEAP_PASSES = 3
 
 @dataclass
 class Reaped:
-    """What one pass changed: rows that ended (to be announced) and ids that wait again (to be rung for)."""
+    """What one pass changed: rows that ended (to be announced) and rows that wait again (to be rung for)."""
 
     ended: list[Submission] = field(default_factory=list)
-    returned: list[str] = field(default_factory=list)
+    waiting: list[Submission] = field(default_factory=list)
     episodes: int = 0
     acted: bool = True
+
+    @property
+    def returned(self) -> list[str]:
+        """Ids of what waits again."""
+        return [row.id for row in self.waiting]
+
+
+def take_over(db: Database, slot_id: str, incarnation: str, leases: Leases) -> Reaped:
+    """Give up what an earlier worker of this slot still holds, as its successor: it is lost, whatever its lease says.
+
+    A worker gives its slot up only after what it held, so that one which left work behind was killed or is cut off.
+    Does nothing where the slot is not this incarnation's.
+    """
+    done = Reaped()
+    with db.write() as session:
+        slot = session.get(Slot, slot_id)
+        if slot is None or slot.incarnation != incarnation:
+            return done
+        present = select(Attempt.id).where(
+            Attempt.submission_id == Submission.id,
+            Attempt.fence == Submission.fence,
+            Attempt.incarnation == incarnation,
+        )
+        left = and_(IS_CLAIMED, Submission.slot_id == slot_id, ~present.exists())
+        _each(session, left, lambda row: _lose(session, row, leases, done))
+    return done
 
 
 class Reaper:
@@ -113,7 +139,7 @@ def _lose(session: Session, row: Submission, leases: Leases, done: Reaped) -> No
     if row.status.finished:
         done.ended.append(row)
     else:
-        done.returned.append(row.id)
+        done.waiting.append(row)
 
 
 def _expire_episodes(session: Session, leases: Leases) -> int:

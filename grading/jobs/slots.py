@@ -8,10 +8,13 @@ from sqlalchemy.orm import Session
 
 from grading.clock import now_ms
 from grading.db import Database
-from grading.errors import FenceLost, SlotTaken
+from grading.errors import FenceLost, NotFound, SlotTaken
 from grading.models import Slot
 from grading.settings import Leases
 from grading.states import SlotState
+
+REASON_MAX = 500
+HELD = "drained by an operator"
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class SlotIdentity:
     number: int
     queue: str
     environment: dict[str, Any] = field(default_factory=dict)
+    lanes: int = 1
 
 
 def register_slot(db: Database, identity: SlotIdentity, leases: Leases) -> Slot:
@@ -35,16 +39,17 @@ def register_slot(db: Database, identity: SlotIdentity, leases: Leases) -> Slot:
     """
     with db.write() as session:
         now = now_ms(session)
-        slot = session.scalars(select(Slot).where(Slot.id == identity.slot_id).with_for_update()).one_or_none()
+        slot = _lock(session, identity.slot_id)
         if slot is None:
             slot = Slot(id=identity.slot_id, state=SlotState.STARTING, registered_at_ms=now, state_at_ms=now)
+            slot.held, slot.faults = False, 0
             session.add(slot)
         elif slot.incarnation != identity.incarnation and _alive(slot, now):
             raise SlotTaken(f"slot {identity.slot_id} is held by a worker on {slot.host}")
         slot.incarnation = identity.incarnation
         slot.kind, slot.evaluator = identity.kind, identity.evaluator
         slot.host, slot.number, slot.queue = identity.host, identity.number, identity.queue
-        slot.environment = identity.environment
+        slot.environment, slot.lanes = identity.environment, identity.lanes
         slot.lease_until_ms = now + round(leases.slot_lease_s * 1000)
         if slot.state is not SlotState.QUARANTINED:
             _change(slot, SlotState.STARTING, None, now)
@@ -77,6 +82,65 @@ def set_slot_state(
         return slot
 
 
+def note_probe(
+    db: Database,
+    slot_id: str,
+    incarnation: str,
+    probe: dict[str, Any],
+    *,
+    healthy: bool,
+    environment: dict[str, Any] | None = None,
+) -> Slot:
+    """Record what a look at the device found, in which a starting or quarantined slot's future lies.
+
+    A clean probe opens it (a held one drains), another keeps or puts it in quarantine. Raises FenceLost.
+    """
+    with db.write() as session:
+        slot = _held(session, slot_id, incarnation)
+        now = now_ms(session)
+        slot.probe, slot.probed_at_ms = probe, now
+        if environment is not None:
+            slot.environment = environment
+        if not healthy:
+            _change(slot, SlotState.QUARANTINED, str(probe.get("detail", "the device is not well"))[:REASON_MAX], now)
+        elif slot.held:
+            _change(slot, SlotState.DRAINING, HELD, now)
+        elif slot.state in (SlotState.STARTING, SlotState.QUARANTINED):
+            _change(slot, SlotState.READY, None, now)
+        return slot
+
+
+def quarantine(db: Database, slot_id: str, incarnation: str, reason: str) -> Slot:
+    """Count a fault of the slot's device and take no more work there until a clean probe. Raises FenceLost."""
+    with db.write() as session:
+        slot = _held(session, slot_id, incarnation)
+        now = now_ms(session)
+        slot.faults += 1
+        slot.fault, slot.fault_at_ms = reason[:REASON_MAX], now
+        _change(slot, SlotState.QUARANTINED, slot.fault, now)
+        return slot
+
+
+def hold(db: Database, slot_id: str) -> Slot:
+    """An operator's drain: what runs may end, nothing new is taken, not even by the next worker. Raises NotFound."""
+    with db.write() as session:
+        slot = _any(session, slot_id)
+        slot.held = True
+        if slot.state in (SlotState.STARTING, SlotState.READY, SlotState.DRAINING):
+            _change(slot, SlotState.DRAINING, HELD, now_ms(session))
+        return slot
+
+
+def let_go(db: Database, slot_id: str) -> Slot:
+    """End an operator's drain: the slot opens once its worker has found the device well. Raises NotFound."""
+    with db.write() as session:
+        slot = _any(session, slot_id)
+        if slot.held and slot.state is SlotState.DRAINING:
+            _change(slot, SlotState.STARTING, None, now_ms(session))
+        slot.held = False
+        return slot
+
+
 def release_slot(db: Database, slot_id: str, incarnation: str) -> None:
     """Give the slot up at the end of a worker, so that the next one need not wait for the lease. Raises FenceLost."""
     with db.write() as session:
@@ -92,10 +156,21 @@ def _alive(slot: Slot, now: int) -> bool:
 
 
 def _held(session: Session, slot_id: str, incarnation: str | None) -> Slot:
-    slot = session.scalars(select(Slot).where(Slot.id == slot_id).with_for_update()).one_or_none()
+    slot = _lock(session, slot_id)
     if slot is None or (incarnation is not None and slot.incarnation != incarnation):
         raise FenceLost(f"slot {slot_id} belongs to another worker")
     return slot
+
+
+def _any(session: Session, slot_id: str) -> Slot:
+    slot = _lock(session, slot_id)
+    if slot is None:
+        raise NotFound(f"there is no slot {slot_id}")
+    return slot
+
+
+def _lock(session: Session, slot_id: str) -> Slot | None:
+    return session.scalars(select(Slot).where(Slot.id == slot_id).with_for_update()).one_or_none()
 
 
 def _change(slot: Slot, state: SlotState, reason: str | None, now: int) -> None:

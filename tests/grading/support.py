@@ -17,9 +17,11 @@ LEASES = Leases(lease_s=30, slot_lease_s=3600)
 LAPSED = Leases(lease_s=0, slot_lease_s=3600)
 
 
-def open_slot(db: Database, name: str = "gpu-0", kind: str = "h200", incarnation: str = "first") -> Slot:
+def open_slot(
+    db: Database, name: str = "gpu-0", kind: str = "h200", incarnation: str = "first", lanes: int = 1
+) -> Slot:
     """A slot that may take work, as a live worker would hold it."""
-    identity = SlotIdentity(name, incarnation, kind, "mock", "host", 0, f"gpu.{kind}.host.{name}")
+    identity = SlotIdentity(name, incarnation, kind, "mock", "host", 0, f"gpu.{kind}.host.{name}", lanes=lanes)
     jobs.register_slot(db, identity, LEASES)
     return jobs.set_slot_state(db, name, incarnation, SlotState.READY)
 

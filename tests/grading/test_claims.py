@@ -105,7 +105,7 @@ def test_handing_back_what_a_slot_held(db: Database) -> None:
     submitted = submit(db)
     found = must_claim(db, slot)
     assert jobs.hand_back_slot(db, slot.id, "an earlier start") == []
-    assert jobs.hand_back_slot(db, slot.id, slot.incarnation) == [submitted.id]
+    assert [back.id for back in jobs.hand_back_slot(db, slot.id, slot.incarnation)] == [submitted.id]
     with pytest.raises(FenceLost):
         jobs.finish(db, submitted.id, found.fence, report())
 

@@ -41,8 +41,12 @@ def test_every_event_is_a_line_of_the_evaluation_log(installed: Installation) ->
     installed.start_worker(KERNEL_ENV_EVAL_LOG=str(path))
     row = installed.submit(source("correct speedup=4.0"), run_id="run")
     installed.wait_ended([row.id])
-    wait_for(path.exists, 5, "the log")
-    (line,) = [json.loads(text) for text in path.read_text().splitlines()]
+    wait_for(lambda: "step" in path.read_text(), 5, "the last line")
+    lines = [json.loads(text) for text in path.read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["claimed", "started", "step"]
+    assert {line["submission_id"] for line in lines} == {row.id}
+    assert lines[0]["gpu_id"] == "mock-testhost-0"
+    line = lines[-1]
     wanted = {"event": "step", "submission_id": row.id, "verdict": "correct", "run_id": "run", "code_sha": row.code_sha}
     assert wanted.items() <= line.items()
     assert line["reward"] == 2.3
