@@ -1,0 +1,39 @@
+# task: level1/19_ReLU
+# language: triton
+# device: cpu
+# tries: never return from the kernel
+# static: evades
+# verdicts: timeout
+# first_call_s: 2
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def relu_kernel(x, y, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(y + offsets, tl.maximum(tl.load(x + offsets, mask=mask), 0.0), mask=mask)
+
+
+def relu(x):
+    y = torch.empty_like(x)
+    n = x.numel()
+    relu_kernel[(triton.cdiv(n, 4096),)](x, y, n, BLOCK=4096)
+    return y
+
+
+@triton.jit
+def endless_kernel(x, y, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    while tl.load(y) != 1.0:
+        tl.store(y + offsets, tl.load(x + offsets), mask=offsets < 0)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.zeros_like(x)
+        endless_kernel[(1,)](x, y, x.numel(), BLOCK=16)
+        return y
