@@ -26,6 +26,10 @@ def main() -> int:
     parser.add_argument("--reward", choices=REWARD_MODES, default="speedup")
     parser.add_argument("--repeat", type=int, default=1, help="grade the file that often in one warm judge")
     options = parser.parse_args()
+    try:
+        options.code = options.file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        parser.error(f"{options.file}: {error}")
     with tempfile.TemporaryDirectory(prefix="evaluator-") as state_dir:
         config = EvaluatorConfig(
             kind=options.evaluator, tasks_dir=options.tasks_dir, state_dir=state_dir, gpu_index=options.gpu
@@ -42,10 +46,9 @@ def main() -> int:
 
 
 def _grade(client: JudgeClient, options: argparse.Namespace) -> int:
-    code = options.file.read_text()
     for number in range(options.repeat):
         key = secrets.token_hex(32)
-        submission = Submission(f"local-{number}", options.task, code, options.language, key)
+        submission = Submission(f"local-{number}", options.task, options.code, options.language, key)
         report = client.evaluate(submission, lambda name: print(f"... {name}", file=sys.stderr))
         result = report.result()
         paid = reward(

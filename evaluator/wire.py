@@ -78,6 +78,12 @@ class Channel:
     def close(self) -> None:
         self._sock.close()
 
+    def peer_gone(self) -> bool:
+        """Whether the peer's end is closed, as far as that is known without reading."""
+        poller = select.poll()
+        poller.register(self._sock, select.POLLRDHUP)
+        return bool(poller.poll(0))
+
     def send(self, message: dict[str, Any], *, fds: Sequence[int] = (), deadline_s: float = 30.0) -> None:
         """Write one message, with file descriptors on its first byte. Raises PeerClosed or DeadlinePassed."""
         data = memoryview(encode(message))

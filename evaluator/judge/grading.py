@@ -71,7 +71,11 @@ class Grading:
         """Raises SubmissionFault, GraderFault and Cancelled; nothing of the candidate is left in any case."""
         with self._clock.phase("prepare"), self._hold("prepare"):
             bench = self._shop.benches.take(self._submission.task_id)
-            self._ready_reference(bench)
+            try:
+                self._ready_reference(bench)
+            except BaseException:
+                bench.close()
+                raise
         try:
             return self._grade(bench)
         except SubmissionFault as fault:
@@ -124,7 +128,10 @@ class Grading:
     def _ready_reference(self, bench: Bench) -> None:
         """The trusted runner of the bench: it starts before any candidate can write to the segments."""
         bench.arena("candidate")
-        if bench.reference_runner is None or bench.reference_runner.dead:
+        if bench.reference_runner is not None and bench.reference_runner.dead:
+            bench.reference_runner.kill()
+            bench.reference_runner = None
+        if bench.reference_runner is None:
             scratch = tempfile.TemporaryDirectory(prefix="reference-", dir=self._shop.config.state_dir)
             runner = self._spawn(bench, "reference", scratch.name)
             runner.on_death = scratch.cleanup
@@ -137,7 +144,10 @@ class Grading:
         candidate = self._spawn(bench, "candidate", None)
         self._pen.confine(candidate)
         self._isolation.update(candidate.ready(RUNNER_START_S))
-        missing = Isolation.from_json(self._isolation).missing(self._shop.config.require_isolation)
+        try:
+            missing = Isolation.from_json(self._isolation).missing(self._shop.config.require_isolation)
+        except ValueError as error:
+            raise GraderFault("isolation_missing", f"REQUIRE_ISOLATION: {error}", retryable=False) from error
         if missing:
             reasons = (f"{name}: {self._isolation.get(name, {}).get('detail', 'not attempted')}" for name in missing)
             detail = f"REQUIRE_ISOLATION asks for more: {'; '.join(reasons)}"

@@ -79,8 +79,8 @@ class RunnerLink:
 
     @property
     def dead(self) -> bool:
-        """Whether `kill` was called, by whomever."""
-        return self._dead
+        """Whether the runner is gone, by `kill` or together with its zygote."""
+        return self._dead or self._channel.peer_gone()
 
     @property
     def _interrupts(self) -> list[int]:

@@ -73,7 +73,10 @@ class Zygote:
 
     def _spawn(self, request: dict[str, Any], fds: list[int]) -> int:
         with self._lock:
-            return self._exchange_spawn(request, fds)
+            try:
+                return self._exchange_spawn(request, fds)
+            except GraderFault:  # it was lost since the last spawn; a new one is all that is needed
+                return self._exchange_spawn(request, fds)
 
     def _exchange_spawn(self, request: dict[str, Any], fds: list[int]) -> int:
         channel = self._ensure()
