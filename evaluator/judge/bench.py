@@ -1,7 +1,10 @@
 """A task on the bench: the reference, the shared segments, and the one checked call that all stages are made of."""
 
+import contextlib
 import math
+import os
 import secrets
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -90,6 +93,23 @@ class Gate(Protocol):
         """Let them go on."""
 
 
+@dataclass(frozen=True)
+class SignalGate:
+    """Stops and starts a trusted runner by signals, so that its calls begin as the candidate's do: from standing."""
+
+    pid: int
+
+    def freeze(self) -> None:
+        self._send(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._send(signal.SIGCONT)
+
+    def _send(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):  # it is dead, which its channel tells as well
+            os.kill(self.pid, number)
+
+
 class Bench:
     """Everything of one task on one device that does not depend on a submission."""
 
@@ -172,7 +192,12 @@ class Bench:
     ) -> CheckedCall:
         """One call of the trusted reference runner, whose output nobody doubts."""
         inputs = self._inputs(seeds, variant)
-        reply, _, wall_ms = self._call(runner, side, inputs, seeds, deadline_s, how, None)
+        gate = SignalGate(runner.pid)
+        gate.freeze()
+        try:
+            reply, _, wall_ms = self._call(runner, side, inputs, seeds, deadline_s, how, gate)
+        finally:
+            gate.thaw()
         return CheckedCall(reply.elapsed_ms, wall_ms)
 
     def checked_call(
