@@ -27,7 +27,7 @@ def applies(found: torch.Tensor, expected: torch.Tensor) -> bool:
 
 
 def check(found: torch.Tensor, expected: torch.Tensor, relative: float, absolute: float, *, finite_only: bool) -> Pass:
-    """Compare two contiguous fp32 tensors of one shape; with an infinite tolerance only NaN and infinity can be wrong."""
+    """Compare two contiguous fp32 tensors of one shape; an infinite tolerance leaves NaN and infinity alone wrong."""
     count = found.numel()
     programs = max(triton.cdiv(count, _BLOCK * _BLOCKS_PER_PROGRAM), 1)
     partial = torch.empty((4, programs), dtype=torch.float32, device=found.device)
