@@ -34,6 +34,17 @@ _BASE: Final = (
     *("optional", "sstream", "stdexcept", "string", "tuple", "unordered_map", "utility", "vector"),
 )
 
+#: What a CPU build of torch leaves out of its own headers, so that CUDA sources at least compile with it.
+_ABSENT_ON_CPU: Final = "c10/cuda/impl/cuda_cmake_macros.h"
+SUPPLIED_FOLDER: Final = "supplied"
+
+
+def supplied_headers(tools: Toolchain) -> tuple[tuple[str, str], ...]:
+    """(file name, text) of headers that this torch should have and has not."""
+    if Path(tools.torch_home, "include", _ABSENT_ON_CPU).exists():
+        return ()
+    return ((f"{SUPPLIED_FOLDER}/{_ABSENT_ON_CPU}", "#pragma once\n#define C10_CUDA_BUILD_SHARED_LIBS\n"),)
+
 
 def light_headers(text: str, tools: Toolchain) -> tuple[tuple[str, str], ...]:
     """(file name, text) of the headers for one CUDA source; empty where it needs the whole ones or none."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from evaluator.build import flags
 from evaluator.build.calls import CUDA_SUFFIXES, ExtensionCall
-from evaluator.build.light import BLAME, FOLDER, light_headers
+from evaluator.build.light import BLAME, FOLDER, SUPPLIED_FOLDER, light_headers, supplied_headers
 from evaluator.build.toolchain import Toolchain
 from evaluator.errors import GraderFault
 
@@ -72,7 +72,7 @@ def plan(call: ExtensionCall, tools: Toolchain, arch_list: Iterable[str], header
     link = (tools.cxx, *(f"{file}.o" for file, _ in call.units), "-shared", *flags.link_flags(call.ldflags))
     link = (*link, *tools.link_flags(cuda=call.with_cuda), "-o", product)
     steps.append(Step("link", link, tuple(step.name for step in steps)))
-    return Plan(call, tuple(files), tuple(steps), product)
+    return Plan(call, (*files, *supplied_headers(tools)), tuple(steps), product)
 
 
 def _host_step(file: str, call: ExtensionCall, tools: Toolchain, header_folder: str | None) -> Step:
@@ -104,7 +104,7 @@ def host_command(tools: Toolchain, cflags: tuple[str, ...], *, cuda: bool) -> tu
 def _cxx(call: ExtensionCall, tools: Toolchain, header_folder: str | None) -> tuple[str, ...]:
     command = host_command(tools, flags.host_flags(call.cflags), cuda=call.with_cuda)
     ahead = (f"-I{header_folder}",) if header_folder else ()
-    return (*command[:1], *ahead, *command[1:], f"-DTORCH_EXTENSION_NAME={call.name}")
+    return (*command[:1], *ahead, *command[1:], f"-DTORCH_EXTENSION_NAME={call.name}", "-isystem", SUPPLIED_FOLDER)
 
 
 def _nvcc(call: ExtensionCall, tools: Toolchain, arch_list: Iterable[str]) -> tuple[str, ...]:
@@ -118,6 +118,8 @@ def _nvcc(call: ExtensionCall, tools: Toolchain, arch_list: Iterable[str]) -> tu
         f"-DTORCH_EXTENSION_NAME={call.name}",
         "-DTORCH_API_INCLUDE_EXTENSION_H",
         *tools.include_flags(cuda=True),
+        "-isystem",
+        SUPPLIED_FOLDER,
         *_TORCH_NVCC,
         *_generate(architectures(arch_list), wanted.specific),
         "-Xcompiler",

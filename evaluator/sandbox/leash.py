@@ -2,13 +2,9 @@
 
 import contextlib
 import os
-import secrets
-import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,6 +14,7 @@ from evaluator.sandbox.cgroup import Cgroup
 from evaluator.sandbox.hold import Hold
 from evaluator.sandbox.policy import Policy
 from evaluator.sandbox.processes import Process
+from evaluator.sandbox.scratch import Scratch
 from evaluator.sandbox.uids import SlotUid
 
 FREEZE_DEADLINE_S = 5.0
@@ -30,7 +27,7 @@ class Leash:
     `take`, then for each runner `policy` (the zygote forks with it), `attach`, `freeze` and `thaw`, `kill`; `close`.
     """
 
-    def __init__(self, scratch: Path, uid: SlotUid | None, cgroup: Cgroup | None, grants: dict[str, Any]) -> None:
+    def __init__(self, scratch: Scratch, uid: SlotUid | None, cgroup: Cgroup | None, grants: dict[str, Any]) -> None:
         self._scratch = scratch
         self._uid = uid
         self._cgroup = cgroup
@@ -51,14 +48,11 @@ class Leash:
         with contextlib.suppress(OSError):
             cgroup = Cgroup.create(name, memory_bytes=memory_bytes, processes=processes)
         grants = {"memory_bytes": memory_bytes, "processes": processes}
-        # a scratch on disk must be reachable for the slot's uid, which a private state folder is not
-        scratch = Path(tempfile.gettempdir(), f"kernel-grader-{name}-{os.getpid()}-{secrets.token_hex(4)}")
-        return cls(scratch, uid, cgroup, grants)
+        return cls(Scratch.take(name), uid, cgroup, grants)
 
     def policy(self, **grants: Any) -> Policy:
         """The policy of the next runner: this leash's uid, cgroup and an emptied scratch; `grants` set other fields."""
-        shutil.rmtree(self._scratch, ignore_errors=True)
-        self._scratch.mkdir(parents=True, mode=0o700)
+        self._scratch.empty()
         limiting = self._cgroup.limiting if self._cgroup else {}
         self._former_memory_kills = self._cgroup.memory_kills() if self._cgroup else 0
         return Policy(
@@ -67,7 +61,7 @@ class Leash:
             cgroup_dirs=self._cgroup.folders() if self._cgroup else (),
             cgroup_limits_memory="memory" in limiting,
             cgroup_limits_processes="pids" in limiting,
-            fallback_scratch=str(self._scratch),
+            fallback_scratch=str(self._scratch.path),
             shielded_pids=(os.getpid(), os.getppid()),
             **{**self._grants, **grants},
         )
@@ -103,12 +97,12 @@ class Leash:
         return self._cgroup is not None and self._cgroup.memory_kills() > self._former_memory_kills
 
     def kill(self, *, subreaper: int | None = None, spare: Iterable[int] = ()) -> None:
-        """Kill all of the runner, frozen or not, and remove its scratch; see `Hold.kill`."""
+        """Kill all of the runner, frozen or not, and empty its scratch; see `Hold.kill`."""
         self.hold.kill(subreaper=subreaper, spare=spare)
         if self._cgroup is not None:
             self._cgroup.thaw()
         self._leader = None
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.empty()
 
     def close(self) -> None:
         """Kill what runs; give back uid, cgroup and scratch."""
@@ -117,6 +111,7 @@ class Leash:
             self._cgroup.remove()
         if self._uid is not None:
             self._uid.release()
+        self._scratch.remove()
 
     def __enter__(self) -> Self:
         return self

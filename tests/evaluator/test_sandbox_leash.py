@@ -13,6 +13,7 @@ import pytest
 from evaluator.sandbox import Hold, Leash
 from evaluator.sandbox.cgroup import Cgroup
 from evaluator.sandbox.processes import Process
+from evaluator.sandbox.scratch import Scratch
 from evaluator.sandbox.uids import SlotUid
 from tests.evaluator.sandbox_attempts import Attempt
 from tests.evaluator.sandbox_levels import LEVELS, Level
@@ -112,7 +113,7 @@ def busy_ticks(pid: int) -> int:
 def test_a_frozen_runner_stands_still_and_can_be_killed(leash: Leash, level: Level):
     grants = grants_of(leash, level) if level is ROOT else {"fallback_scratch": "/tmp"}
     if level is not ROOT:
-        leash = Leash(Path("/nonexistent"), None, None, {})
+        leash = Leash(Scratch.take("test"), None, None, {})
     spin = Attempt("spin", "import os\nos.fork()\nwhile True: pass")
     with zygote(level, [spin], grants=grants) as running:
         leash.attach(running.pid)
@@ -129,6 +130,8 @@ def test_a_frozen_runner_stands_still_and_can_be_killed(leash: Leash, level: Lev
         hold = leash.hold
         leash.kill()
         assert not hold.remaining()
+    if level is not ROOT:
+        leash.close()
 
 
 @pytest.mark.parametrize("level", LEVELS, ids=str)
@@ -173,6 +176,26 @@ def test_the_warden_kills_what_a_killed_judge_leaves(tmp_path):
     assert Path(hold.cgroup_core).is_dir(), "killed, the judge could not remove its group"
     Cgroup.create("next", memory_bytes=MIB, processes=1).remove()
     assert not Path(hold.cgroup_core).exists()
+
+
+def test_a_scratch_is_emptied_between_runners_and_one_left_by_a_crash_is_removed():
+    taking = "from evaluator.sandbox.scratch import Scratch; print(Scratch.take('crashed').path)"
+    stale = Path(
+        subprocess.run([sys.executable, "-c", taking], capture_output=True, text=True, check=True).stdout.strip()
+    )
+    with Leash.take("test", memory_bytes=MIB) as leash:
+        assert stale.exists(), "young enough to be just in the making"
+        scratch = Path(leash.policy().fallback_scratch)
+        (scratch / "file").write_text("x")
+        (scratch / "folder").mkdir()
+        (scratch / "link").symlink_to("/etc")
+        os.chown(scratch, 60999, 60999)
+        assert not list(Path(leash.policy().fallback_scratch).iterdir())
+        os.utime(stale, (0, 0))
+        Scratch.take("next").remove()
+        assert not stale.exists()
+        assert scratch.exists()
+    assert not scratch.exists()
 
 
 def test_slots_never_share_a_uid_and_a_crash_frees_it():
