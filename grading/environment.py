@@ -47,6 +47,9 @@ class Reader:
     def flag(self, name: str, *, default: bool) -> bool:
         return cast(bool, self._read("bool", name, default, "0 or 1"))
 
+    def optional_flag(self, name: str) -> bool | None:
+        return cast(bool | None, self._read("bool", name, None, "0 or 1"))
+
     def integer(self, name: str, default: int, *, low: int, high: int) -> int:
         takes = f"a whole number from {low} to {high}"
         return cast(int, self._read("int", name, default, takes, validate.Range(low, high)))

@@ -18,6 +18,9 @@ NAME = String(200)
 WAITING_SQL = text("status IN ('queued', 'ready')")
 UNFINISHED_SQL = text("status IN ('queued', 'compiling', 'ready', 'running')")
 DANGEROUS_SQL = text("gpu_faults >= 2")
+COMPLETED_SQL = text("status = 'completed'")
+CORRECT_SQL = text("verdict = 'correct'")
+REGRADE_SQL = text("regrade_of IS NOT NULL")
 CLAIMED_SQL = text("status IN ('compiling', 'running')")
 
 
@@ -71,6 +74,7 @@ class Episode(Base):
 
     __table_args__ = (
         Index("ix_episodes_run", "project_id", "run_id", "id"),
+        Index("ix_episodes_project", "project_id", "id"),
         Index("ix_episodes_idle", "active_at_ms", postgresql_where=text("status = 'active'"),
               sqlite_where=text("status = 'active'")),
     )  # fmt: skip
@@ -86,7 +90,10 @@ class Episode(Base):
 
 
 class Batch(Base):
-    """A group of submissions; `endings` numbers them in the order in which they ended."""
+    """A group of submissions; `endings` numbers them in the order in which they ended.
+
+    `refused` maps the place of each item that was not taken in to what is told about it, with its own ending.
+    """
 
     __tablename__ = "batches"
 
@@ -100,7 +107,11 @@ class Batch(Base):
 
 
 class Submission(Base):
-    """One source for one task and everything that became of it."""
+    """One source for one task and everything that became of it.
+
+    `key_id` is the API key that sent it, `regrade_of` the submission that it grades again. `log` is read
+    on its own only.
+    """
 
     __tablename__ = "submissions"
 
@@ -109,7 +120,10 @@ class Submission(Base):
     episode_id: Mapped[str | None] = mapped_column(ForeignKey("episodes.id"))
     batch_id: Mapped[str | None] = mapped_column(ForeignKey("batches.id"))
     custom_id: Mapped[str | None]
+    batch_index: Mapped[int | None]
     batch_ending: Mapped[int | None]
+    key_id: Mapped[str | None] = mapped_column(String(40))
+    regrade_of: Mapped[str | None] = mapped_column(String(40))
     run_id: Mapped[str | None]
     task_id: Mapped[str]
     language: Mapped[str]
@@ -146,7 +160,9 @@ class Submission(Base):
     stage: Mapped[Stage | None]
     verdict: Mapped[Verdict | None]
     reward: Mapped[float | None]
+    speedup: Mapped[float | None]
     result: Mapped[dict[str, Any] | None]
+    log: Mapped[str | None] = mapped_column(Text, deferred=True)
     environment: Mapped[dict[str, Any] | None]
     phases: Mapped[dict[str, Any] | None]
     error_code: Mapped[str | None]
@@ -176,6 +192,14 @@ class Submission(Base):
         Index("ix_submissions_list", "project_id", "run_id", "id"),
         Index("ix_submissions_episode", "episode_id", "id"),
         Index("ix_submissions_batch", "batch_id", "batch_ending"),
+        Index("ix_submissions_project", "project_id", "id"),
+        Index("ix_submissions_finished", "finished_at_ms"),
+        Index("ix_submissions_key", "key_id", postgresql_where=UNFINISHED_SQL, sqlite_where=UNFINISHED_SQL),
+        Index("ix_submissions_source", "project_id", "run_id", "code_sha", postgresql_where=COMPLETED_SQL,
+              sqlite_where=COMPLETED_SQL),
+        Index("ix_submissions_best", "project_id", "task_id", "speedup", postgresql_where=CORRECT_SQL,
+              sqlite_where=CORRECT_SQL),
+        Index("ix_submissions_regrade", "regrade_of", postgresql_where=REGRADE_SQL, sqlite_where=REGRADE_SQL),
     )  # fmt: skip
 
 

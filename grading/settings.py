@@ -37,12 +37,20 @@ class Leases:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the processes of one installation share. Times in seconds, sizes in bytes."""
+    """What the processes of one installation share. Times in seconds, sizes in bytes.
+
+    `auth` of None: by keys, unless the API listens on the loopback alone.
+    """
 
     data_dir: Path
     database_url: str
     redis_url: str
     port: int
+    bind: str
+    auth: bool | None
+    api_processes: int
+    rate_per_minute: int
+    in_flight_max: int
     kernelbench_dir: Path
     gpus: tuple[int, ...]
     evaluator: EvaluatorKind
@@ -88,6 +96,11 @@ class Settings:
             database_url=database_url(reader, data_dir),
             redis_url=redis_url(reader, data_dir),
             port=reader.integer("PORT", 8000, low=0, high=65535),
+            bind=reader.text("KERNEL_ENV_BIND", "127.0.0.1"),
+            auth=reader.optional_flag("KERNEL_ENV_AUTH"),
+            api_processes=reader.integer("KERNEL_ENV_API_PROCESSES", 1, low=1, high=64),
+            rate_per_minute=reader.integer("KERNEL_ENV_RATE_PER_MINUTE", 60_000, low=1, high=10**9),
+            in_flight_max=reader.integer("KERNEL_ENV_IN_FLIGHT_MAX", 20_000, low=1, high=10**9),
             kernelbench_dir=reader.path("KERNELBENCH_DIR", REPOSITORY / "kernelbench_tasks").absolute(),
             gpus=reader.integers("KERNEL_ENV_GPUS", (0,)),
             evaluator=evaluator,

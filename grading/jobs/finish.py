@@ -102,7 +102,9 @@ def _complete(session: Session, submission: Submission, episode: Episode | None,
 def _record(submission: Submission, report: Report) -> None:
     submission.stage, submission.verdict = report.stage, report.verdict
     submission.reward = reward_of(report, submission.reward_mode, partial_credit=submission.partial_credit)
+    submission.speedup = report.timing.speedup if report.correct and report.timing else None
     submission.result = cast(dict[str, Any], storable(report.result()))
+    submission.log = cast(str | None, storable(getattr(report, "log", None) or None))
     submission.environment = cast(dict[str, Any], storable(report.environment))
     submission.phases = cast(dict[str, Any], storable(report.phases))
 
