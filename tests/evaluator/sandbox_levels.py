@@ -17,8 +17,10 @@ def _python_for_everybody() -> tuple[str, ...]:
             hidden.append(path)
     if not hidden:
         return ()
-    stage = "/run/kernel-grader-test"
-    before = "".join(f"mkdir -p {stage}{path}; mount --bind {path} {stage}{path};" for path in hidden)
+    stage = "/mnt"
+    before = "mount -t tmpfs tmpfs /mnt;" + "".join(
+        f"mkdir -p {stage}{path}; mount --bind {path} {stage}{path};" for path in hidden
+    )
     after = "".join(f"mkdir -p {path}; mount --move {stage}{path} {path};" for path in hidden)
     script = f'set -e; {before} mount -t tmpfs -o mode=755 tmpfs {home}; {after} exec "$@"'
     return ("unshare", "--mount", "sh", "-c", script, "sh")

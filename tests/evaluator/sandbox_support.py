@@ -43,6 +43,7 @@ def zygote(
     facts: dict[str, Any] | None = None,
     preload: Iterable[str] = (),
     linger: bool = False,
+    interpret: bool = False,
 ) -> Iterator[Zygote]:
     order = {
         "policy": {**level.grants, **(grants or {})},
@@ -53,6 +54,8 @@ def zygote(
         "linger": linger,
     }
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PROJECT), "SECRET": "s3cret-in-the-environment"}
+    if interpret:
+        environment["TRITON_INTERPRET"] = "1"
     process = subprocess.Popen(
         [*level.prefix, sys.executable, str(CHILD)],
         stdin=subprocess.PIPE,

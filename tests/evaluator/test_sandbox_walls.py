@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.sandbox import WALLS, Isolation
-from tests.evaluator.sandbox_attempts import ALLOWED, REFUSED
+from tests.evaluator.sandbox_attempts import ALLOWED, REFUSED, Attempt
 from tests.evaluator.sandbox_levels import LEVELS, PLAIN_UID, Level
 from tests.evaluator.sandbox_support import zygote
 
@@ -59,3 +59,34 @@ def test_walls_attempts_and_needs(level: Level, facts):
     assert not done, {name: outcomes[name] for name in done}
     broken = {a.name: outcomes[a.name] for a in ALLOWED if not outcomes[a.name].startswith("done")}
     assert not broken
+
+
+TRITON = """
+import importlib, pathlib, sys
+pathlib.Path('kernels.py').write_text(SOURCE)
+sys.path.insert(0, SCRATCH)
+importlib.import_module('kernels').check()
+"""
+KERNELS = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def double(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, mask=at < n) * 2, mask=at < n)
+
+def check():
+    x = torch.arange(1000.)
+    y = torch.empty_like(x)
+    double[(4,)](x, y, 1000, BLOCK=256)
+    assert torch.equal(y, x * 2)
+    assert torch.equal(torch.mm(torch.ones(200, 200), torch.ones(200, 200)), torch.full((200, 200), 200.0))
+"""
+
+
+def test_triton_and_torch_work_in_a_fork_that_inherits_them():
+    root = next(level for level in LEVELS if level.name == "root")
+    attempt = Attempt("triton", TRITON)
+    with zygote(root, [attempt], facts={"SOURCE": KERNELS}, preload=["torch", "triton"], interpret=True) as running:
+        running.next_line()
+        assert running.next_line()["outcome"] == "done: None"
