@@ -27,6 +27,8 @@ SPIN_S = 0.0005
 # CPU, whose cores are shared with everything else that runs there, noisier still.
 CLAIM_SLACK_FRAC = {"cuda": 0.1, "cpu": 0.5}
 CLAIM_SLACK_MS = {"cuda": 0.3, "cpu": 20.0}
+# Less than any clock can tell, and enough to divide by.
+CLAIM_MIN_MS = 1e-6
 # What the judge's clock may show beyond the claim without counting: on a GPU, the way to the process and back.
 UNCOUNTED_MS = {"cuda": 0.3, "cpu": 0.0}
 
@@ -130,7 +132,7 @@ class PairedTiming:
         return call
 
     def _positive(self, call: CheckedCall) -> CheckedCall:
-        if not 0 < call.claim_ms <= call.wall_ms:
+        if not CLAIM_MIN_MS <= call.claim_ms <= call.wall_ms:
             raise SubmissionFault(Verdict.REJECTED_TIMING, "the time that the candidate's process claims is impossible")
         return call
 
