@@ -39,6 +39,15 @@ class JudgeDevice(Protocol):
     def free_bytes(self) -> int:
         """Memory that is free for segments."""
 
+    def reset_peak(self) -> None:
+        """Start to watch how much memory torch allocates."""
+
+    def peak_bytes(self) -> int:
+        """The most that was allocated beyond what was when `reset_peak` was called; 0 where nobody counts."""
+
+    def trim(self) -> None:
+        """Give memory that torch keeps for later back to the device, for other processes."""
+
     def describe(self) -> dict[str, Any]:
         """The `environment` of a result."""
 
@@ -46,6 +55,10 @@ class JudgeDevice(Protocol):
 class CpuJudgeDevice:
     name = "cpu"
     gpu_name: str | None = None
+
+    def __init__(self) -> None:
+        # The interpreter's sizes are small: on shared cores threads wait for each other ten times as long as they work.
+        torch.set_num_threads(1)
 
     def segment(self, size: int) -> Segment:
         return ShmSegment(size)
@@ -67,6 +80,15 @@ class CpuJudgeDevice:
         with open("/proc/meminfo") as file:
             kib = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable:"))
         return kib * 1024
+
+    def reset_peak(self) -> None:
+        return None
+
+    def peak_bytes(self) -> int:
+        return 0
+
+    def trim(self) -> None:
+        return None
 
     def describe(self) -> dict[str, Any]:
         return {"device": "cpu", "gpu": None, "gpu_id": None, "cpu": platform.machine(), **_versions()}
@@ -106,6 +128,16 @@ class CudaJudgeDevice:
     def free_bytes(self) -> int:
         torch.cuda.empty_cache()
         return int(torch.cuda.mem_get_info()[0])
+
+    def reset_peak(self) -> None:
+        torch.cuda.reset_peak_memory_stats()
+        self._allocated_before = torch.cuda.memory_allocated()
+
+    def peak_bytes(self) -> int:
+        return int(torch.cuda.max_memory_allocated() - self._allocated_before)
+
+    def trim(self) -> None:
+        torch.cuda.empty_cache()
 
     def describe(self) -> dict[str, Any]:
         return {

@@ -56,7 +56,7 @@ def test_attack_is_not_paid_and_the_next_one_is(attack: Attack, judge: Grader) -
 def judged(report: Report, attack: Attack) -> None:
     assert report.verdict in attack.verdicts, report.feedback
     assert CANARY not in report.feedback
-    assert "BREACH" not in report.feedback
+    assert "RuntimeError: BREACH" not in report.feedback
     assert len(report.feedback.encode()) <= LIMITS["cpu"].feedback_bytes
     if attack.pays:
         assert paid(report) <= CORRECT_MIN

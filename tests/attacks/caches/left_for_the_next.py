@@ -35,23 +35,22 @@ PLACES = (
     os.environ.get("CUDA_CACHE_PATH") or "~/.nv/ComputeCache",
     "~", "/tmp", "/var/tmp", "/dev/shm", ".",
 )
+NAMES = ("usercustomize.py", "sitecustomize.py", "torch.py", "numpy.py", "candidate.py.lock")
 
 
 class ModelNew(nn.Module):
     def forward(self, x):
         relu(x)
+        paths = {os.path.join(os.path.expanduser(place), name) for place in PLACES for name in NAMES}
+        if found := sorted(filter(os.path.exists, paths)):
+            raise RuntimeError(f"BREACH: {found} are from an earlier submission")
         written = 0
-        for place in PLACES:
-            folder = os.path.expanduser(place)
-            for name in ("usercustomize.py", "sitecustomize.py", "torch.py", "numpy.py", "candidate.py.lock"):
-                path = os.path.join(folder, name)
-                if os.path.exists(path):
-                    raise RuntimeError(f"BREACH: {path} is from an earlier submission")
-                try:
-                    os.makedirs(folder, exist_ok=True)
-                    with open(path, "w") as file:
-                        file.write("raise SystemExit('poisoned')")
-                    written += 1
-                except OSError:
-                    pass
+        for path in paths:
+            try:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w") as file:
+                    file.write("raise SystemExit('poisoned')")
+                written += 1
+            except OSError:
+                pass
         raise RuntimeError(f"{written} files left")
