@@ -19,6 +19,7 @@ from evaluator.judge.compare import Closeness, Mismatch, Tolerance, compare
 from evaluator.judge.device import JudgeDevice
 from evaluator.judge.homogeneity import is_homogeneous, scale_rows
 from evaluator.judge.invariants import require_invariants
+from evaluator.judge.memory import Need
 from evaluator.judge.reference import Reference, Writer, tensors, total_bytes
 from evaluator.judge.runner_link import CallReply, RunnerLink
 from evaluator.judge.segments import Segment
@@ -131,13 +132,17 @@ class Bench:
             self.reference.construct(seed)
             inputs = self.reference.inputs(seed)
             before = [tensor._version for tensor in tensors(inputs)]
+            self.device.reset_peak()
             work, output = count_work(self.reference, inputs, seed)
+            self._peak_bytes = self.device.peak_bytes()
             self.homogeneous = is_homogeneous(self.reference, inputs, output, seed)
             flipped = precision.random_signs(self.reference.inputs(seed), seed)
             self.takes_signs = precision.finite(self.reference.forward(flipped, seed))
             self.one_signed = precision.one_signed(inputs)
         except GraderFault:
             raise
+        except torch.OutOfMemoryError as error:
+            raise GraderFault("device_memory", f"{self.reference.task_id}: {error}") from error
         except Exception as error:
             detail = f"{self.reference.task_id}: {type(error).__name__}: {error}"
             raise GraderFault("broken_task", detail, retryable=False) from error
@@ -150,9 +155,19 @@ class Bench:
     def arena(self, side: str) -> Segment:
         """The output segment of one side, made when first asked for."""
         if side not in self.arenas:
-            room = self._output_bytes + max(self._output_bytes, ARENA_SPARE_BYTES[self.device.name])
+            # All that the reference allocates has to fit: a result beyond the arena is copied at its caller's cost.
+            room = max(self._output_bytes, self._peak_bytes) + ARENA_SPARE_BYTES[self.device.name]
+            if side == "candidate":
+                room = max(room, 2 * self._output_bytes)
             self.arenas[side] = self.device.segment(align(room))
         return self.arenas[side]
+
+    @property
+    def need(self) -> Need:
+        """Device memory of a grade: segments, two models, as much again as an output for the candidate's own use;
+        and while it holds the device, the judge's own inputs, outputs and intermediate results."""
+        lasting = self.held_bytes + 2 * self._inputs_offset + self._output_bytes
+        return Need(lasting, 2 * self._input_bytes + self._output_bytes + self._peak_bytes)
 
     @property
     def held_bytes(self) -> int:
@@ -301,9 +316,12 @@ class Bench:
             return region.view(getattr(torch, spec.dtype)).as_strided(spec.shape, spec.stride)
 
         try:
-            return tree.decode(reply.output, view), regions
+            found = tree.decode(reply.output, view)
+            if sum(region.numel() for region in regions) > sum(sizes.values()):  # digests of all would take for ever
+                raise SpecError("its tensors lie over each other many times")
         except (SpecError, tree.TreeError) as error:
             raise SubmissionFault(Verdict.INCORRECT, f"forward returned what cannot be compared: {error}") from None
+        return found, regions
 
     def _require_no_alias(self, reply: CallReply, expected: Any, inputs: list[Any]) -> None:
         owned = {tensor.untyped_storage().data_ptr() for tensor in tensors(inputs)}

@@ -17,6 +17,7 @@ from evaluator.judge.clock import PhaseClock
 from evaluator.judge.device import JudgeDevice, make_device
 from evaluator.judge.grading import Grading, Workshop
 from evaluator.judge.health import Health
+from evaluator.judge.memory import MemoryBudget
 from evaluator.judge.pen import Pen
 from evaluator.judge.reference import Reference
 from evaluator.judge.turn import DeviceTurn
@@ -55,7 +56,9 @@ class Judge:
         gpu_id = self._device.describe()["gpu_id"]
         self._health = Health(self._device.name, Path(config.state_dir, f"health-{gpu_id}.json") if gpu_id else None)
         peaks = find_peaks(self._device.gpu_name)
-        self._workshop = Workshop(config, zygote, self._device, DeviceTurn(), self._benches, peaks, allocator)
+        turn = DeviceTurn()
+        memory = MemoryBudget(self._device.free_bytes())
+        self._workshop = Workshop(config, zygote, self._device, turn, self._benches, memory, peaks, allocator)
 
     def describe(self) -> dict[str, Any]:
         """Device and versions, as in a result's `environment`."""

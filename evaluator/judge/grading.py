@@ -13,6 +13,7 @@ from evaluator.judge.building import Built
 from evaluator.judge.cache import BenchCache
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.device import JudgeDevice
+from evaluator.judge.memory import MemoryBudget
 from evaluator.judge.origin import Origin, OriginCheck, torch_ops_denied
 from evaluator.judge.pen import Pen
 from evaluator.judge.runner_link import RunnerLink
@@ -41,6 +42,7 @@ class Workshop:
     device: JudgeDevice
     turn: DeviceTurn
     benches: BenchCache
+    memory: MemoryBudget
     peaks: Peaks | None
     allocator: str | None
 
@@ -69,15 +71,11 @@ class Grading:
 
     def run(self) -> Report:
         """Raises SubmissionFault, GraderFault and Cancelled; nothing of the candidate is left in any case."""
-        with self._clock.phase("prepare"), self._hold("prepare"):
-            bench = self._shop.benches.take(self._submission.task_id)
-            try:
-                self._ready_reference(bench)
-            except BaseException:
-                bench.close()
-                raise
+        with self._clock.phase("prepare"):
+            bench = self._take_bench()
         try:
-            return self._grade(bench)
+            with self._shop.memory.admitted(bench.need, self._clock, self._make_room, self._interrupt_fd):
+                return self._grade(bench)
         except SubmissionFault as fault:
             raise self._explained(fault) from None
         finally:
@@ -86,6 +84,31 @@ class Grading:
                 bench.reference_runner.interrupt_fd = None
             with self._shop.turn.held(self._clock, "clean_up", None):
                 self._shop.benches.give_back(bench)
+
+    def _take_bench(self) -> Bench:
+        """A bench with its trusted runner; where memory is short, as soon as another grade has ended."""
+        while True:
+            try:
+                with self._hold("prepare"):
+                    return self._ready_bench()
+            except GraderFault as fault:
+                if fault.code != "device_memory" or not self._shop.memory.wait_for_an_end(
+                    self._clock, self._interrupt_fd
+                ):
+                    raise
+
+    def _make_room(self) -> None:
+        with self._hold("make_room"):
+            self._shop.benches.clear()
+
+    def _ready_bench(self) -> Bench:
+        bench = self._shop.benches.take(self._submission.task_id)
+        try:
+            self._ready_reference(bench)
+        except BaseException:
+            bench.close()
+            raise
+        return bench
 
     def _explained(self, fault: SubmissionFault) -> SubmissionFault:
         """A process that the kernel killed for its memory looks like one that was killed for no reason."""
@@ -123,7 +146,10 @@ class Grading:
     @contextmanager
     def _hold(self, purpose: str) -> Iterator[None]:
         with self._shop.turn.held(self._clock, purpose, self._interrupt_fd):
-            yield
+            try:
+                yield
+            finally:
+                self._shop.device.trim()
 
     def _ready_reference(self, bench: Bench) -> None:
         """The trusted runner of the bench: it starts before any candidate can write to the segments."""

@@ -55,7 +55,9 @@ class CudaSegment:
         self._driver = ctypes.CDLL("libcuda.so.1")
         self._pointer = ctypes.c_uint64()
         torch.cuda.current_stream().synchronize()
-        self._check("cuMemAlloc_v2", ctypes.byref(self._pointer), ctypes.c_size_t(max(size, 1)))
+        if self._driver.cuMemAlloc_v2(ctypes.byref(self._pointer), ctypes.c_size_t(max(size, 1))) != 0:
+            torch.cuda.empty_cache()  # what torch keeps for later may be all that is missing
+            self._check("cuMemAlloc_v2", ctypes.byref(self._pointer), ctypes.c_size_t(max(size, 1)))
         self.bytes = byte_tensor_at(self._pointer.value, max(size, 1))
 
     def export(self) -> tuple[dict[str, Any], list[int]]:
