@@ -36,6 +36,22 @@ class EpisodeFinished(DomainError):
     title = "The episode takes no more submissions"
 
 
+class NotFinished(DomainError):
+    """The submission has not ended yet."""
+
+    code = "not_finished"
+    title = "The submission has not ended yet"
+    retryable = True
+
+
+class QuotaExceeded(DomainError):
+    """The API key has as many submissions in flight as it may."""
+
+    code = "too_many_in_flight"
+    title = "The key has as many submissions in flight as it may"
+    retryable = True
+
+
 class IdempotencyMismatch(DomainError):
     """The Idempotency-Key was used with another body."""
 

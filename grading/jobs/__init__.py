@@ -4,6 +4,7 @@ Each function is one transaction and touches nothing but the database. Ringing b
 the commit and is the caller's: see `grading.queue` and `grading.events`.
 """
 
+from grading.jobs.batches import BatchItem, CreatedBatch, NewBatch, cancel_batch, create_batch
 from grading.jobs.bells import (
     Bell,
     assign_bells,
@@ -20,6 +21,7 @@ from grading.jobs.finish import finish, finish_fault
 from grading.jobs.idempotency import Created, Idempotency
 from grading.jobs.leases import hand_back, hand_back_slot, note_phase, renew
 from grading.jobs.reap import Reaped, Reaper, take_over
+from grading.jobs.regrade import regrade
 from grading.jobs.slots import (
     SlotIdentity,
     hold,
@@ -34,10 +36,13 @@ from grading.jobs.slots import (
 from grading.jobs.submit import NewSubmission, submit
 
 __all__ = [
+    "BatchItem",
     "Bell",
     "Claim",
     "Created",
+    "CreatedBatch",
     "Idempotency",
+    "NewBatch",
     "NewEpisode",
     "NewSubmission",
     "Reaped",
@@ -47,10 +52,12 @@ __all__ = [
     "bell_for_idle_slot",
     "bell_to_pass_on",
     "bells_after_claim",
+    "cancel_batch",
     "cancel_episode",
     "cancel_run",
     "cancel_submission",
     "claim",
+    "create_batch",
     "create_episode",
     "finish",
     "finish_fault",
@@ -63,6 +70,7 @@ __all__ = [
     "note_probe",
     "quarantine",
     "register_slot",
+    "regrade",
     "release_slot",
     "renew",
     "renew_slot",

@@ -23,7 +23,7 @@ def cancel_submission(db: Database, project_id: str, submission_id: str) -> Subm
     with db.write() as session:
         submission = lock_submission(session, submission_id, project_id)
         if not submission.status.finished:
-            _cancel(session, submission)
+            end_cancelled(session, submission)
         return submission
 
 
@@ -87,11 +87,12 @@ def _cancel_each(session: Session, ids: Sequence[str]) -> list[Submission]:
     locked = [lock_submission(session, submission_id) for submission_id in ids]
     ended = [submission for submission in locked if not submission.status.finished]
     for submission in ended:
-        _cancel(session, submission)
+        end_cancelled(session, submission)
     return ended
 
 
-def _cancel(session: Session, submission: Submission) -> None:
+def end_cancelled(session: Session, submission: Submission) -> None:
+    """End a locked, unfinished row as cancelled."""
     end_without_verdict(
         session,
         submission,

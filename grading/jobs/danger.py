@@ -12,7 +12,7 @@ from evaluator.verdicts import Verdict
 from grading.clock import db_now_ms
 from grading.db import Database
 from grading.jobs.losses import DEVICE_FAULTS
-from grading.jobs.submit import code_sha
+from grading.jobs.sources import code_sha
 from grading.models import DANGEROUS_SQL, Submission
 
 REST_MS = 3600 * 1000

@@ -76,3 +76,13 @@ def end_episode(episode: Episode, status: EpisodeStatus, now: int) -> None:
     if episode.status is EpisodeStatus.ACTIVE:
         episode.status = status
         episode.finished_at_ms = now
+
+
+def take_turn(episode: Episode, speedup: float | None, now: int) -> None:
+    """Count a verdict of a locked episode; `speedup` is that of a correct kernel, else None."""
+    episode.turns_used += 1
+    episode.active_at_ms = now
+    if speedup is not None:
+        episode.best_speedup = max(episode.best_speedup or 0.0, speedup)
+    if episode.turns_used >= episode.max_turns:
+        end_episode(episode, EpisodeStatus.FINISHED, now)

@@ -13,13 +13,13 @@ from grading.clock import now_ms
 from grading.db import Database
 from grading.errors import FenceLost, NotFound
 from grading.jobs import danger
-from grading.jobs.episodes import end_episode, lock_episode
+from grading.jobs.episodes import lock_episode, take_turn
 from grading.jobs.losses import lose
 from grading.jobs.rows import close_attempt, leave_queue, lock_submission, number_ending
 from grading.jobs.text import storable
 from grading.models import Episode, Submission
 from grading.settings import Leases
-from grading.states import CLAIMED, AttemptEnd, EpisodeStatus, SubmissionStatus
+from grading.states import CLAIMED, AttemptEnd, SubmissionStatus
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _complete(session: Session, submission: Submission, episode: Episode | None,
     submission.finished_at_ms = now
     leave_queue(submission)
     if episode is not None:
-        _take_turn(episode, report, now)
+        take_turn(episode, submission.speedup, now)
     number_ending(session, submission)
     session.flush()
 
@@ -107,12 +107,3 @@ def _record(submission: Submission, report: Report) -> None:
     submission.log = cast(str | None, storable(getattr(report, "log", None) or None))
     submission.environment = cast(dict[str, Any], storable(report.environment))
     submission.phases = cast(dict[str, Any], storable(report.phases))
-
-
-def _take_turn(episode: Episode, report: Report, now: int) -> None:
-    episode.turns_used += 1
-    episode.active_at_ms = now
-    if report.correct and report.timing is not None:
-        episode.best_speedup = max(episode.best_speedup or 0.0, report.timing.speedup)
-    if episode.turns_used >= episode.max_turns:
-        end_episode(episode, EpisodeStatus.FINISHED, now)

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from sqlalchemy import delete
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from grading.clock import now_ms
+from grading.clock import db_now_ms, now_ms
 from grading.db import Database
-from grading.errors import IdempotencyMismatch
+from grading.errors import DomainError, IdempotencyMismatch
 from grading.models import Batch, Episode, IdempotencyKey, Submission
 
 Row = TypeVar("Row", Episode, Submission, Batch)
@@ -44,8 +45,8 @@ def create_once(
 ) -> Created[Row]:
     """Run `make` in a transaction, or answer with what the same key made before.
 
-    Two requests with one key at the same moment: the loser of the unique key reads what the winner made. Raises
-    IdempotencyMismatch where the key was used for another request.
+    Two requests with one key at the same moment: the loser of the unique key, or of whatever else there is one of (an
+    episode's turn), reads what the winner made. Raises IdempotencyMismatch where the key was used for another request.
     """
     if idempotency is None:
         with db.write() as session:
@@ -57,11 +58,18 @@ def create_once(
             _remember(session, idempotency, row := make(session))
             session.flush()
             return Created(row)
-    except IntegrityError:
+    except IdempotencyMismatch:
+        raise
+    except (IntegrityError, DomainError):
         with db.read() as session:
             if (earlier := _replay(session, kind, idempotency)) is not None:
                 return earlier
         raise
+
+
+def forget_old_keys(session: Session) -> None:
+    """Remove the keys of more than a day ago, which answer nothing any more."""
+    session.execute(delete(IdempotencyKey).where(IdempotencyKey.created_at_ms < db_now_ms() - LIFETIME_MS))
 
 
 def _replay(session: Session, kind: type[Row], wanted: Idempotency) -> Created[Row] | None:

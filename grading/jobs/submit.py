@@ -16,8 +16,11 @@ from grading.clock import now_ms
 from grading.db import Database
 from grading.errors import EpisodeFinished, TurnConflict
 from grading.ids import SUBMISSION, new_id
+from grading.jobs.dedupe import reuse_verdict
 from grading.jobs.episodes import lock_episode
 from grading.jobs.idempotency import Created, Idempotency, create_once
+from grading.jobs.quota import require_room
+from grading.jobs.sources import code_sha
 from grading.models import IS_UNFINISHED, Episode, Submission
 from grading.states import EpisodeStatus, Priority, SubmissionStatus
 
@@ -26,7 +29,8 @@ from grading.states import EpisodeStatus, Priority, SubmissionStatus
 class NewSubmission:
     """A source for an episode's present turn, or for a task on its own; exactly one of the two ids is given.
 
-    What an episode decides (task, language, run, reward) is taken from it where this leaves it open.
+    What an episode decides (task, language, run, reward) is taken from it where this leaves it open. With `dedupe`, an
+    equal source of the same run lends its verdict. `key_id` is the API key that sends it, with its quota.
     """
 
     project_id: str
@@ -42,6 +46,9 @@ class NewSubmission:
     deadline_s: float = 3600.0
     run_id: str | None = None
     labels: dict[str, Any] = field(default_factory=dict)
+    dedupe: bool = False
+    key_id: str | None = None
+    in_flight_max: int | None = None
 
     def __post_init__(self) -> None:
         if (self.episode_id is None) == (self.task_id is None):
@@ -51,19 +58,22 @@ class NewSubmission:
 def submit(
     db: Database, secret: bytes, new: NewSubmission, idempotency: Idempotency | None = None
 ) -> Created[Submission]:
-    """Record a submission as queued; ring for it after this returns.
+    """Record a submission as queued; ring for it after this returns, unless a reused verdict has ended it.
 
     `secret` is the server's: the submission's hidden seeds come from HMAC(secret, id). Raises NotFound (no such
-    episode in this project), TurnConflict, EpisodeFinished or IdempotencyMismatch.
+    episode in this project), TurnConflict, EpisodeFinished, QuotaExceeded or IdempotencyMismatch.
     """
 
     def make(session: Session) -> Submission:
+        require_room(session, new.key_id, new.in_flight_max)
         episode = None
         if new.episode_id is not None:
             episode = lock_episode(session, new.episode_id, new.project_id)
-            _require_turn(session, episode, new.turn)
-        submission = _row(new, episode, secret, now_ms(session))
+            require_turn(session, episode, new.turn)
+        submission = new_row(new, episode, secret, now_ms(session))
         session.add(submission)
+        if new.dedupe:
+            reuse_verdict(session, submission, episode)
         session.flush()
         return submission
 
@@ -76,7 +86,8 @@ def submit(
         raise
 
 
-def _require_turn(session: Session, episode: Episode, turn: int | None) -> None:
+def require_turn(session: Session, episode: Episode, turn: int | None) -> None:
+    """Raises EpisodeFinished or TurnConflict where a locked episode takes no submission for this turn now."""
     if episode.status is not EpisodeStatus.ACTIVE:
         raise EpisodeFinished(f"the episode is {episode.status}")
     if turn is not None and turn != episode.turn:
@@ -88,7 +99,8 @@ def _require_turn(session: Session, episode: Episode, turn: int | None) -> None:
         raise TurnConflict(f"submission {other} of this episode is in flight")
 
 
-def _row(new: NewSubmission, episode: Episode | None, secret: bytes, now: int) -> Submission:
+def new_row(new: NewSubmission, episode: Episode | None, secret: bytes, now: int) -> Submission:
+    """The row of a submission that has just come in, for its locked episode where it has one; not added yet."""
     submission_id = new_id(SUBMISSION)
     run_id = new.run_id or (episode.run_id if episode else None)
     if episode is not None:
@@ -107,6 +119,7 @@ def _row(new: NewSubmission, episode: Episode | None, secret: bytes, now: int) -
         reward_mode=episode.reward_mode if episode else new.reward_mode,
         partial_credit=episode.partial_credit if episode else new.partial_credit,
         labels=new.labels,
+        key_id=new.key_id,
         status=SubmissionStatus.QUEUED,
         priority=int(new.priority),
         gpu_kind=new.gpu_kind,
@@ -119,11 +132,6 @@ def _row(new: NewSubmission, episode: Episode | None, secret: bytes, now: int) -
         gpu_faults=0,
         created_at_ms=now,
     )
-
-
-def code_sha(code: str) -> str:
-    """The first 12 hex digits of the SHA-1 of the source, by which results are compared across runs."""
-    return hashlib.sha1(code.encode(), usedforsecurity=False).hexdigest()[:12]
 
 
 def seed_key(secret: bytes, submission_id: str) -> str:
