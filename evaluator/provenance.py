@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 # What torch launches for the operators that the guard lets through: fills, copies, casts, concatenation, random
 # numbers, and the device's own copy and fill engines. Matched against demangled names.
-_ENGINES = re.compile(r"^Mem(cpy|set) ")
+# The engines' copies to the host are not among them: what is computed there is not computed by a kernel.
+_ENGINES = re.compile(r"^Mem(cpy (?!DtoH)|set )")
 _MOVEMENT = re.compile(
     r"\bat::.*(FillFunctor|copy_kernel_cuda|CatArrayBatchedCopy|distribution_|flip_kernel|roll_cuda|arange_cuda)"
 )

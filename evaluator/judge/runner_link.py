@@ -36,6 +36,14 @@ class CallReply:
     elapsed_ms: float
 
 
+@dataclass(frozen=True)
+class Trace:
+    """`kernels`: names and microseconds of all that ran on the device; `beside`: names of what ran beside the call."""
+
+    kernels: tuple[tuple[str, float], ...]
+    beside: tuple[str, ...] = ()
+
+
 class RunnerLink:
     """`reap` kills the process with all its descendants and tells its wait status."""
 
@@ -124,9 +132,12 @@ class RunnerLink:
         """Start to trace the device's kernels."""
         self._request({"type": "begin_trace"}, "tracing", deadline_s, "the tracer")
 
-    def end_trace(self, deadline_s: float) -> tuple[tuple[str, float], ...]:
-        """Names and microseconds of all that ran on the device since `begin_trace`, as the runner claims."""
-        return _kernels(self._request({"type": "end_trace"}, "traced", deadline_s, "the tracer").get("kernels"))
+    def end_trace(self, deadline_s: float) -> Trace:
+        """What ran on the device since `begin_trace`, as the runner claims."""
+        reply = self._request({"type": "end_trace"}, "traced", deadline_s, "the tracer")
+        beside = reply.get("beside")
+        names = [name[:200] for name in beside[:8] if isinstance(name, str)] if isinstance(beside, list) else []
+        return Trace(_kernels(reply.get("kernels")), tuple(names))
 
     def kill(self) -> int | None:
         """End the runner and all it started; its wait status where this call ended it."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -11,6 +12,9 @@ from triton.runtime.interpreter import GridExecutor
 from triton.runtime.jit import JITFunction
 
 MAX_TRACED = 512
+_SPIN = "spin_kernel"
+# Time stamps of the tracer agree with each other to about this much.
+_CLOCK_US = 1.0
 
 
 class LaunchSwitch:
@@ -81,20 +85,41 @@ class LaunchSwitch:
         Autotuner._bench = compile_config
 
 
+@dataclass(frozen=True)
+class Traced:
+    """`kernels` are `[name, microseconds]` of all that ran; `beside` names what ran outside of the marked call."""
+
+    kernels: list[list[Any]]
+    beside: list[str]
+
+
 class Tracer:
     """Lists every kernel, copy and fill on the device between `begin` and `end`."""
 
     def __init__(self) -> None:
         self._profile: Any = None
+        # Whether a tracer is on is not a kernel's business.
+        torch.autograd._profiler_enabled = torch._C._autograd._profiler_enabled = lambda: False  # type: ignore[attr-defined]
 
     def begin(self) -> None:
         """Start to trace; the first time takes about a second."""
         self._profile = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA], acc_events=True)
         self._profile.__enter__()
 
-    def end(self) -> list[list[Any]]:
-        """`[name, microseconds]` of everything that ran."""
+    def end(self) -> Traced:
+        """What ran since `begin`."""
         torch.cuda.synchronize()
         self._profile.__exit__(None, None, None)
         on_device = [event for event in self._profile.events() or [] if event.device_type == DeviceType.CUDA]
-        return [[event.name[:500], event.device_time_total] for event in on_device[:MAX_TRACED]]
+        kernels = [[event.name[:500], event.device_time_total] for event in on_device[:MAX_TRACED]]
+        return Traced(kernels, _beside(on_device)[:MAX_TRACED])
+
+
+def _beside(events: list[Any]) -> list[str]:
+    """Names of what began before the first spin kernel ended or ended after the last one began."""
+    spins = sorted((event.time_range for event in events if _SPIN in event.name), key=lambda span: span.start)
+    if len(spins) < 2:
+        return []
+    begin, end = spins[0].end - _CLOCK_US, spins[-1].start + _CLOCK_US
+    others = [event for event in events if _SPIN not in event.name]
+    return [event.name[:500] for event in others if event.time_range.start < begin or event.time_range.end > end]

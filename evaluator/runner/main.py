@@ -138,11 +138,18 @@ class Runner:
             case "compile":
                 return self._compile(request)
             case "begin_trace":
+                self._mark_end(True)
                 self._tracer.begin()
                 return {"type": "tracing"}
             case "end_trace":
-                return {"type": "traced", "kernels": self._tracer.end()}
+                self._mark_end(False)
+                traced = self._tracer.end()
+                return {"type": "traced", "kernels": traced.kernels, "beside": traced.beside}
         raise ValueError(f"unknown request {request['type']!r}")
+
+    def _mark_end(self, marked: bool) -> None:
+        if isinstance(self._device, CudaDevice):
+            self._device.mark_end = marked
 
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
         if self._extensions:

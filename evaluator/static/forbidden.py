@@ -229,7 +229,20 @@ FORBIDDEN_ATTRIBUTES = frozenset(
 )
 
 # what may not be replaced; the settings under it may be set (the grader sets them again before every call)
-PATCH_ROOTS = ("evaluator", "torch", "triton", "numpy", "builtins", "time", "sys", "os", "math", "functools", "inspect", "gc")
+PATCH_ROOTS = (
+    "evaluator",
+    "torch",
+    "triton",
+    "numpy",
+    "builtins",
+    "time",
+    "sys",
+    "os",
+    "math",
+    "functools",
+    "inspect",
+    "gc",
+)
 PATCH_SETTINGS = ("torch.backends", "torch._dynamo.config", "torch._inductor.config", "triton.knobs")
 
 # modules without use in a kernel; importing them is let through with a warning
