@@ -68,7 +68,7 @@ class TensorSpec:
         offset = data.get("offset")
         if len(shape) != len(stride):
             raise SpecError("shape and stride differ in length")
-        if math.prod(shape) >= 2**62:
+        if math.prod(max(size, 1) for size in shape) >= 2**62:  # torch multiplies before it comes to a zero
             raise SpecError("the tensor is too large")
         if type(offset) is not int or offset < 0 or offset % ITEM_BYTES[dtype]:
             raise SpecError("the offset is no multiple of the element size")

@@ -173,6 +173,13 @@ def test_what_changes_after_the_reply_is_no_result(bench: Bench, monkeypatch: py
     assert caught.value.verdict is Verdict.INCORRECT
 
 
+def test_one_tensor_a_thousand_times_is_no_result(bench: Bench) -> None:
+    arena = bench.arena("candidate").bytes.numel()
+    leaf = {"kind": "tensor", "tensor": TensorSpec("arena", 0, "uint8", (arena,), (1,)).to_json()}
+    with pytest.raises(SubmissionFault, match="lie over each other"):
+        check(bench, lambda made, inputs: {"kind": "list", "items": [leaf] * 1000})
+
+
 Segments = st.sampled_from(["exchange", "arena"])
 Specs = st.integers(0, 3).flatmap(
     lambda dims: st.fixed_dictionaries(

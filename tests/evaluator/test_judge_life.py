@@ -31,8 +31,8 @@ FOREVER = edited(before=LOOP)
 
 @pytest.fixture(scope="module")
 def short(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmJudge]:
-    """A judge of this module, that may be killed."""
-    made = WarmJudge(tmp_path_factory.mktemp("short"), limits=SHORT)
+    """A judge of this module, that may be killed; it grades two submissions beside each other."""
+    made = WarmJudge(tmp_path_factory.mktemp("short"), limits=SHORT, lanes=2)
     yield made
     made.close()
 
@@ -162,6 +162,32 @@ def test_a_lost_judge_is_our_fault_and_takes_everything_along(short: WarmJudge) 
     assert short.grade(KERNEL).verdict is Verdict.CORRECT
 
 
+def test_two_lanes_do_not_mix_up_what_they_grade(short: WarmJudge) -> None:
+    """Faulty and right ones beside each other, on one task and on two."""
+    softmax = (ROOT / "benchmarks/kernels/triton/softmax.py").read_text()
+    crash = edited(module="getattr(os, '_ex' + 'it')(7)")
+    work = [
+        (KERNEL, RELU, Verdict.CORRECT),
+        (edited(result="y.zero_()"), RELU, Verdict.INCORRECT),
+        (softmax, "level1/23_Softmax", Verdict.CORRECT),
+        (crash, RELU, Verdict.RUNTIME_ERROR),
+        (KERNEL, RELU, Verdict.CORRECT),
+        (edited(before="raise OSError"), RELU, Verdict.RUNTIME_ERROR),
+        (edited(result="torch.relu(x)"), RELU, Verdict.FORMAT_VIOLATION),
+        (KERNEL, RELU, Verdict.CORRECT),
+    ] * 2
+
+    def grade(item: tuple[str, str, Verdict]) -> Verdict:
+        client = short.new_client()
+        try:
+            return client.evaluate(short.submission(item[0], item[1]), lambda phase: None).verdict
+        finally:
+            client.close()
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(grade, work)) == [verdict for _, _, verdict in work]
+
+
 def test_nonsense_on_the_socket_disturbs_nobody(short: WarmJudge) -> None:
     for data in (b"\xff" * 64, b"\x00\x00\x00\x02[]", encode({}), encode({"op": "grade"}), encode({"op": []})):
         with socket.socket(socket.AF_UNIX) as sock:
@@ -194,7 +220,7 @@ def test_nothing_is_left_after_all_of_this(short: WarmJudge) -> None:
     before = judge.num_fds()
     for code in (KERNEL, edited(before="raise OSError"), edited(module="getattr(os, '_ex' + 'it')(7)"), "syntax ("):
         short.grade(code)
-    assert judge.num_fds() <= before
+    wait_for(lambda: judge.num_fds() <= before, "descriptors to be closed")  # the answer comes before that
     assert candidates(short) == []
 
 

@@ -1,5 +1,6 @@
 """What a runner does with a candidate: weights by name, results found or copied, faults told by the source's lines."""
 
+import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,7 +93,7 @@ def test_results_are_copied_side_by_side(segments: dict[str, Segment]) -> None:
         assert spec.segment == "arena"
         assert torch.equal(segments["arena"].view(spec), tensor)
     spans = sorted((spec.offset, spec.offset + spec.extent_bytes) for spec in specs.values())
-    assert all(end <= start for (_, end), (start, _) in zip(spans, spans[1:], strict=False))
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
 
 
 def test_what_lies_in_a_segment_stays_there(segments: dict[str, Segment]) -> None:

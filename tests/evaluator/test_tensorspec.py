@@ -84,6 +84,11 @@ def test_item_sizes_are_those_of_torch(dtype: str) -> None:
     assert ITEM_BYTES[dtype] == torch.empty(0, dtype=getattr(torch, dtype)).element_size()
 
 
+def test_an_empty_tensor_that_torch_cannot_count_is_refused() -> None:
+    shape = [2**40, 2**40, 0]
+    assert accepted({"segment": "arena", "offset": 0, "dtype": "int8", "shape": shape, "stride": [0, 0, 0]}) is None
+
+
 def test_too_many_dimensions_are_refused() -> None:
     claim = {"segment": "arena", "offset": 0, "dtype": "uint8", "shape": [1] * MAX_DIMS, "stride": [0] * MAX_DIMS}
     assert accepted(claim) is not None
