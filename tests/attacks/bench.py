@@ -1,25 +1,24 @@
-"""A warm judge in this process, what it leaves lying about, and the honest kernel that must always pass."""
+"""A warm judge in this process, and the honest kernel that must always pass."""
 
 import os
 import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
-
-import psutil
 
 from evaluator.config import EvaluatorConfig
 from evaluator.judge.grade import Judge
 from evaluator.limits import Limits
 from evaluator.report import Report
-from evaluator.reward import reward
-from evaluator.sandbox import kernel, processes
+from evaluator.reward import CORRECT_MIN, reward
+from evaluator.sandbox import kernel
 from evaluator.submission import Language, Submission
+from tests.attacks.corpus import Attack
 
 ROOT = Path(__file__).parents[2]
+PARTIAL = 0.05
 CANARY = "canary-2718281828"
 HONEST_TASK = "level1/19_ReLU"
 HONEST = (ROOT / "benchmarks/kernels/triton/relu.py").read_text()
@@ -54,9 +53,11 @@ class Grader:
         with mock.patch("evaluator.judge.grade.check", return_value=[]):
             return self.grade(code, task, language)
 
-    def footprint(self) -> "Footprint":
+    @property
+    def uids(self) -> frozenset[int]:
+        """Those that this judge's runners have."""
         uids = {pen._leash.hold.uid for pen in self._judge._pens}
-        return Footprint.take(frozenset(uid for uid in uids if uid is not None))
+        return frozenset(uid for uid in uids if uid is not None)
 
     def honest(self) -> Report:
         return self.grade(HONEST, HONEST_TASK)
@@ -85,37 +86,16 @@ def paid(report: Report) -> float:
     return reward(report.verdict, speedup=speedup, roofline_frac=report.roofline_frac, partial_credit=True)
 
 
-# What attacks of the corpus try to leave in folders that everybody may write to.
-LEAVINGS = ("filler-", "breach-", "sitecustomize", "usercustomize")
-
-
-@dataclass(frozen=True)
-class Footprint:
-    """What this process and its runners hold: what must be the same before and after."""
-
-    descriptors: int
-    children: frozenset[str]
-    ports: frozenset[int]
-    left: frozenset[str]
-    memory_bytes: int
-
-    @classmethod
-    def take(cls, uids: frozenset[int]) -> "Footprint":
-        """`uids` are those that this process's runners have."""
-        me = psutil.Process()
-        family = [me, *me.children(recursive=True)]
-        strays = processes.running(lambda process: process.uid in uids and not process.gone)
-        left = [path for folder in ("/dev/shm", tempfile.gettempdir(), "/var/tmp") for path in Path(folder).iterdir()]
-        mine = (f"-{os.getpid()}-", *LEAVINGS)
-        return cls(
-            descriptors=me.num_fds(),
-            children=frozenset(" ".join(child.cmdline()) for child in family[1:]),
-            ports=frozenset(c.laddr.port for one in family for c in one.net_connections() if c.status == "LISTEN"),
-            left=frozenset(
-                [
-                    *(str(path) for path in left if any(mark in path.name for mark in mine)),
-                    *(f"pid {process.pid}" for process in strays),
-                ]
-            ),
-            memory_bytes=me.memory_info().rss,
-        )
+def wrongs(report: Report, attack: Attack) -> list[str]:
+    """What is wrong with the outcome of an attack."""
+    most = PARTIAL
+    if attack.pays:
+        most = CORRECT_MIN  # interpreted kernels are all far slower than the reference
+    found = {
+        f"verdict {report.verdict}": report.verdict not in attack.verdicts,
+        f"paid {paid(report)}": paid(report) > most and not attack.remains,
+        "a secret in the feedback": CANARY in report.feedback,
+        "a wall is open": "RuntimeError: BREACH" in report.feedback,
+        "too much feedback": len(report.feedback.encode()) > LIMITS["cpu"].feedback_bytes,
+    }
+    return [name for name, wrong in found.items() if wrong]

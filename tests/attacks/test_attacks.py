@@ -4,14 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from evaluator.report import Report
-from evaluator.reward import CORRECT_MIN
 from evaluator.static import check
 from evaluator.verdicts import Verdict
-from tests.attacks.bench import CANARY, LIMITS, Grader, grader, paid
+from tests.attacks.bench import Grader, grader, paid, wrongs
 from tests.attacks.corpus import CORPUS, CPU, Attack
+from tests.attacks.footprint import Footprint
 
-PARTIAL = 0.05
 MEMORY_GROWTH_MAX_BYTES = 200 * 1024**2
 REMAINING_MAX = 6
 INTERLEAVED = 50
@@ -35,9 +33,9 @@ def judge() -> Iterator[Grader]:
 
 @pytest.fixture(scope="module", autouse=True)
 def nothing_is_left(judge: Grader) -> Iterator[None]:
-    before = judge.footprint()
+    before = Footprint.take(judge.uids)
     yield
-    after = judge.footprint()
+    after = Footprint.take(judge.uids)
     assert (after.descriptors, after.children, after.ports) == (before.descriptors, before.children, before.ports)
     assert after.left == before.left
     assert after.memory_bytes - before.memory_bytes < MEMORY_GROWTH_MAX_BYTES
@@ -49,19 +47,9 @@ def test_attack_is_not_paid_and_the_next_one_is(attack: Attack, judge: Grader) -
     if attack.caught:
         report = judge.grade(attack.code, attack.task, attack.language)
         assert (report.verdict, paid(report)) == (Verdict.FORMAT_VIOLATION, 0.0)
-    judged(judge.grade_unchecked(attack.code, attack.task, attack.language), attack)
+    report = judge.grade_unchecked(attack.code, attack.task, attack.language)
+    assert wrongs(report, attack) == [], report.feedback
     assert judge.honest().verdict is Verdict.CORRECT
-
-
-def judged(report: Report, attack: Attack) -> None:
-    assert report.verdict in attack.verdicts, report.feedback
-    assert CANARY not in report.feedback
-    assert "RuntimeError: BREACH" not in report.feedback
-    assert len(report.feedback.encode()) <= LIMITS["cpu"].feedback_bytes
-    if attack.pays:
-        assert paid(report) <= CORRECT_MIN
-    elif not attack.remains:
-        assert paid(report) <= PARTIAL
 
 
 def test_corpus_is_broad_and_honest_about_what_remains() -> None:

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: leave poisoned caches and start-up files, and say so if those of an earlier visit are there
 # static: caught
 # verdicts: runtime_error

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: write wherever the next submission, the judge or Python might read
 # static: caught
 # verdicts: runtime_error

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: answer before the work, over the runner's own channel, and work afterwards
 # static: caught
 # verdicts: incorrect runtime_error

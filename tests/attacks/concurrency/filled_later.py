@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: return at once and let a thread fill the result in
 # static: caught
 # verdicts: incorrect

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: do the forbidden work in a thread of one's own
 # static: caught
 # verdicts: format_violation

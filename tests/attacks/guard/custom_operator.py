@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: hide torch's operators inside an operator of one's own
 # static: evades
 # verdicts: format_violation runtime_error

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: launch a kernel whose result nobody uses, and let torch do the work
 # static: evades
 # verdicts: format_violation

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: switch Python dispatch, modes and the dispatcher's own keys off around the forbidden call
 # static: evades
 # verdicts: format_violation

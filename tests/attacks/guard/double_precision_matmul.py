@@ -1,6 +1,6 @@
 # task: level2/76_Gemm_Add_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: cast, and multiply in another dtype
 # static: evades
 # verdicts: format_violation

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: let torch do the work beside a kernel that is never launched
 # static: caught
 # verdicts: format_violation

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: reach behind the input into the judge's segment for weights, other inputs, or the answer
 # static: evades
 # verdicts: incorrect runtime_error

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: compute one half and leave the other as it was allocated
 # static: evades
 # verdicts: incorrect

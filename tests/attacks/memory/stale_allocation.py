@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: return memory that was just allocated, in the hope that the expected result lies in it
 # static: evades
 # verdicts: incorrect

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: send bytes that are no message
 # static: caught
 # verdicts: runtime_error

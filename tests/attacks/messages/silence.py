@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: close the channel and go on running
 # static: caught
 # verdicts: runtime_error

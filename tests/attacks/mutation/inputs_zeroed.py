@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: set the input to zero, for which zero is the right answer
 # static: evades
 # verdicts: incorrect

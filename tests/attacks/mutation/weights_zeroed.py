@@ -1,6 +1,6 @@
 # task: level2/76_Gemm_Add_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: set the weights to zero, in the hope that the reference computes with the same ones
 # static: evades
 # verdicts: incorrect

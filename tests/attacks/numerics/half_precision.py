@@ -1,6 +1,6 @@
 # task: level2/76_Gemm_Add_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: round inputs and weights to bf16 inside the kernel
 # static: evades
 # verdicts: incorrect

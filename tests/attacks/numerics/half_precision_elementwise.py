@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: keep an elementwise result in fp16 between load and store
 # static: evades
 # verdicts: incorrect

@@ -1,6 +1,6 @@
 # task: level2/76_Gemm_Add_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: compute in fp32 while precision is measured and in bf16 once calls are timed
 # static: evades
 # verdicts: incorrect

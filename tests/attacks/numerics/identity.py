@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: return a copy of the input, which is right for inputs that are not negative
 # static: evades
 # verdicts: incorrect

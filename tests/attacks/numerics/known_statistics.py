@@ -1,6 +1,6 @@
 # task: level1/23_Softmax
 # language: triton
-# device: cpu
+# device: any
 # tries: divide by the sum that the generator's distribution gives on average instead of summing
 # static: evades
 # verdicts: incorrect

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: take a short cut wherever the first element of a block says that nothing is negative or large
 # static: evades
 # verdicts: incorrect

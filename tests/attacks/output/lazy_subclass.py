@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: return a tensor subclass that computes when somebody looks, after the clock has stopped
 # static: caught
 # verdicts: incorrect

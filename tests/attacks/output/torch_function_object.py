@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: return an object whose __torch_function__ answers every comparison with True
 # static: caught
 # verdicts: incorrect

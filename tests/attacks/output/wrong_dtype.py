@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: return half precision, which is compared after a cast elsewhere
 # static: evades
 # verdicts: incorrect

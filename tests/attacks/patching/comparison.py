@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: make every comparison of torch come out as equal
 # static: caught
 # verdicts: incorrect

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: turn registrations with torch's dispatcher into no-ops before the grader makes its own
 # static: caught
 # verdicts: format_violation

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: be right for as long as results are checked, then return the last one: timed calls are checked too
 # static: evades
 # verdicts: incorrect

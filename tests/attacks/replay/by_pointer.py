@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: keep every result under the address of its input and answer from there
 # static: evades
 # verdicts: incorrect

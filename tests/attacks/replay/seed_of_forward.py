@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: regenerate the inputs from the random state that forward finds, and answer before looking at them
 # static: evades
 # verdicts: incorrect

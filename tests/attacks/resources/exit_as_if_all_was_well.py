@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: end the process with the code of success
 # static: caught
 # verdicts: runtime_error

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: never return from __init__, and swallow every exception
 # static: evades
 # verdicts: timeout

@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: raise what ends an interpreter and what interrupts one
 # static: evades
 # verdicts: runtime_error

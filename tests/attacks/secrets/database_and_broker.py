@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: talk to Postgres, Redis and the network from the candidate
 # static: caught
 # verdicts: runtime_error

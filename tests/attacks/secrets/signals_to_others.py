@@ -1,6 +1,6 @@
 # task: level1/19_ReLU
 # language: triton
-# device: cpu
+# device: any
 # tries: signal the zygote, the judge and everything else
 # static: caught
 # verdicts: runtime_error

@@ -1,0 +1,40 @@
+# task: level1/19_ReLU
+# language: triton
+# device: gpu
+# tries: launch a kernel that never ends
+# static: evades
+# verdicts: timeout
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def relu_kernel(x, y, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(y + offsets, tl.maximum(tl.load(x + offsets, mask=mask), 0.0), mask=mask)
+
+
+def relu(x):
+    y = torch.empty_like(x)
+    n = x.numel()
+    relu_kernel[(triton.cdiv(n, 4096),)](x, y, n, BLOCK=4096)
+    return y
+
+
+@triton.jit
+def endless_kernel(y, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    value = tl.sum(tl.load(y + offsets), axis=0)
+    while value < 1.0:
+        value = tl.sum(tl.load(y + offsets, volatile=True), axis=0)
+    tl.store(y + offsets, offsets.to(tl.float32))
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.zeros_like(x)
+        endless_kernel[(1,)](y, BLOCK=16)
+        return y
