@@ -27,6 +27,7 @@ _KEYS = {
 _GENERIC_KEYS = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 _KERNEL_SOURCE = "_dispatch_get_computed_kernel_for_dispatch_key"
 MAX_VIOLATIONS = 8
+MAX_LINE = 200
 
 
 class GuardViolation(RuntimeError):
@@ -83,7 +84,7 @@ class TorchGuard:
 
     def _where(self) -> str:
         frames = [frame for frame in traceback.extract_stack() if frame.filename.endswith(self._file_end)]
-        return f" (line {frames[-1].lineno}: {frames[-1].line})" if frames else ""
+        return f" (line {frames[-1].lineno}: {(frames[-1].line or '')[:MAX_LINE]})" if frames else ""
 
 
 def keep_kernels(device: str) -> None:

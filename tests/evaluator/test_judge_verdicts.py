@@ -114,6 +114,11 @@ WRONG: dict[str, tuple[str, Verdict, str]] = {
         Verdict.RUNTIME_ERROR,
         r"ValueError: xxx+\n\[...\]\n|ValueError: xxx",
     ),
+    "torch in a long line": (
+        edited(before=f"text = '{'x' * 200_000}'; torch.relu(x)"),
+        Verdict.FORMAT_VIOLATION,
+        r"aten::relu was called during forward \(line \d+: text = 'xxx",
+    ),
     "wrong constructor": (
         KERNEL.replace("def __init__(self)", "def __init__(self, size)"),
         Verdict.RUNTIME_ERROR,
