@@ -2,21 +2,26 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import redis
 from flask import Flask, current_app
 from sqlalchemy import select
 from sqlalchemy.orm import defer
 
+from app.auth import Gate
+from app.bodies import BodyReader
+from app.hangups import Hangups
+from app.limiting import RateLimits
 from app.services.queue_estimate import QueueEstimates
-from app.waiters import Waiters
+from app.waiters import Room, Waiters
 from evaluator.tasks import Catalogue
 from evaluator.tasks.task import Device
 from grading import events
 from grading.celery_app import make_celery
 from grading.db import Database
 from grading.logs import EvaluationLog
-from grading.models import Submission
+from grading.models import Batch, Submission
 from grading.queue import BackgroundRinger, Ringer
 from grading.secret import server_secret
 from grading.settings import Settings
@@ -40,8 +45,19 @@ class Context:
     bells: BackgroundRinger
     hints: events.Publisher
     log: EvaluationLog
+    gate: Gate
+    limits: RateLimits
+    bodies: BodyReader
+    hangups: Hangups
+    waiting: Room
     waiters: Waiters[Submission]
+    batch_waiters: Waiters[Batch]
     queue: QueueEstimates
+
+    def stop_waiting(self) -> None:
+        """Answer all waiting clients at once, because the process is to end."""
+        self.waiters.close()
+        self.batch_waiters.close()
 
     @property
     def task_device(self) -> Device:
@@ -67,12 +83,7 @@ def make_context(settings: Settings) -> Context:
     """Read the tasks and prepare connections; nothing is connected yet. Raises SettingsError or TaskSetError."""
     db = Database(settings.database_url, pool_size=CONNECTIONS)
 
-    def read_ended(ids: Collection[str]) -> dict[str, Submission]:
-        return ended_submissions(db, ids)
-
-    def ended_ids() -> Iterator[str | None]:
-        return events.ended_ids(settings.redis_url)
-
+    waiting = Room(WAITERS_MAX)
     return Context(
         settings=settings,
         db=db,
@@ -81,7 +92,13 @@ def make_context(settings: Settings) -> Context:
         bells=BackgroundRinger(Ringer(make_celery(settings), db)),
         hints=events.Publisher(settings.redis_url),
         log=EvaluationLog(settings.eval_log),
-        waiters=Waiters(read_ended, ended_ids, cap=WAITERS_MAX),
+        gate=Gate(settings, db),
+        limits=RateLimits(settings.redis_url),
+        bodies=BodyReader(settings.body_s),
+        hangups=Hangups(),
+        waiting=waiting,
+        waiters=Waiters(partial(ended_submissions, db), partial(ended, settings.redis_url, "submission"), waiting),
+        batch_waiters=Waiters(partial(batches, db), partial(ended, settings.redis_url, "batch"), waiting),
         queue=QueueEstimates(db),
     )
 
@@ -99,6 +116,24 @@ def ended_submissions(db: Database, ids: Collection[str]) -> dict[str, Submissio
             )
             found.update((row.id, row) for row in rows)
     return found
+
+
+def batches(db: Database, ids: Collection[str]) -> dict[str, Batch]:
+    """The batches with these ids, with their number of endings."""
+    with db.read() as session:
+        rows = session.scalars(select(Batch).where(Batch.id.in_(ids)).options(defer(Batch.refused)))
+        return {row.id: row for row in rows}
+
+
+def ended(redis_url: str, name: str) -> Iterator[str | None]:
+    """The ids, in hints of ends, of what is called `name` there, as they come; None where some may have been missed."""
+    listening = False
+    for hint in events.hints(redis_url):
+        if hint is None and not listening:
+            listening = True
+            yield None
+        elif hint is not None and hint.get(name):
+            yield str(hint[name])
 
 
 def install(app: Flask, context: Context) -> None:

@@ -5,6 +5,7 @@ from flask import Flask, Response
 from app.api import BLUEPRINTS
 from app.api.docs import docs_blueprint
 from app.context import Context, install
+from app.limiting import tell_what_is_left
 from app.openapi import install_openapi
 from app.problems import register_error_handlers
 from app.version import API_VERSION
@@ -24,6 +25,7 @@ def create_app(context: Context) -> Flask:
         api.register_blueprint(blueprint)
     app.register_blueprint(docs_blueprint())
     app.after_request(_name_version)
+    app.after_request(tell_what_is_left)
     return app
 
 

@@ -1,18 +1,25 @@
 """Gunicorn's settings for this API: `gunicorn -c python:app.gunicorn_conf app.wsgi:app`."""
 
-import os
 import signal
+import sys
 from typing import Any
 
+from app.access import require_keys_beyond_loopback
 from app.context import KEY
+from grading.settings import SettingsError, load
 
-bind = [f"127.0.0.1:{os.environ.get('PORT') or 8000}"]
+try:
+    _settings = load()
+except SettingsError as error:
+    sys.exit(str(error))
+
+bind = [f"[{_settings.bind}]:{_settings.port}" if ":" in _settings.bind else f"{_settings.bind}:{_settings.port}"]
 proc_name = "kernel-grader-api"
 
 # A waiting client holds a thread. One process with many threads answered /healthz in 2 ms under 800 waiters, where
 # 64 threads starved.
 worker_class = "gthread"
-workers = 1
+workers = _settings.api_processes
 threads = 1024
 worker_connections = 4096
 backlog = 2048
@@ -27,13 +34,18 @@ errorlog = "-"
 loglevel = "warning"
 
 
+def when_ready(server: Any) -> None:
+    """Look at the sockets that are really there, whoever named their addresses."""
+    require_keys_beyond_loopback([listener.sock for listener in server.LISTENERS])
+
+
 def post_worker_init(worker: Any) -> None:
     """On SIGTERM answer all waiting clients at once instead of holding up the end for them."""
-    waiters = worker.wsgi.extensions[KEY].waiters
+    context = worker.wsgi.extensions[KEY]
     before = signal.getsignal(signal.SIGTERM)
 
     def on_term(number: int, frame: Any) -> None:
-        waiters.close()
+        context.stop_waiting()
         if callable(before):
             before(number, frame)
 

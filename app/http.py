@@ -6,32 +6,51 @@ from typing import Any
 from flask import request
 from werkzeug.http import parse_dict_header
 
-from app.auth import current_project
+from app.auth import identity
 from app.context import Context
 from app.services.submissions import Answer
+from app.services.waiting import Wait
 from grading.jobs import Idempotency
 
 CROWDED_RETRY_S = 1
 
+# headers for the document
+TEXT = {"type": "string"}
+WAITED: dict[str, Any] = {
+    "Preference-Applied": {"description": "Where the wait came from `Prefer`.", "schema": TEXT},
+    "Retry-After": {
+        "description": "Too many requests wait already, so this one was answered at once; seconds.",
+        "schema": {"type": "integer"},
+    },
+}
+CREATED: dict[str, Any] = {
+    "Location": {"description": "The path of the object.", "required": True, "schema": TEXT},
+    "Idempotency-Replayed": {
+        "description": "An earlier request with the same Idempotency-Key had made the object.",
+        "schema": {"type": "string", "enum": ["true"]},
+    },
+}
+CREATED_AND_WAITED = CREATED | WAITED
 
-def wait_seconds(ctx: Context, query: Mapping[str, Any]) -> tuple[float, dict[str, str]]:
-    """(seconds, headers that say so): `?wait=`, else `Prefer: wait=`, clamped to the cap; 0 without either."""
-    cap = ctx.settings.wait_max_s
+
+def waiting(ctx: Context, query: Mapping[str, Any]) -> tuple[Wait, dict[str, str]]:
+    """(the wait, headers that say so): `?wait=`, else `Prefer: wait=`, clamped to the cap; none without either."""
+    cap, connection = ctx.settings.wait_max_s, request.environ.get("gunicorn.socket")
     if query.get("wait") is not None:
-        return min(query["wait"], cap), {}
+        return Wait(min(query["wait"], cap), connection), {}
     preferred = parse_dict_header(request.headers.get("Prefer", "")).get("wait")
     if preferred is None or not preferred.isascii() or not preferred.isdigit():
-        return 0.0, {}
+        return Wait(), {}
     wait_s = min(float(preferred[:9]), cap)
-    return wait_s, {"Preference-Applied": f"wait={wait_s:g}"}
+    return Wait(wait_s, connection), {"Preference-Applied": f"wait={wait_s:g}"}
 
 
-def idempotency(headers: Mapping[str, Any]) -> Idempotency | None:
+def idempotency(ctx: Context, headers: Mapping[str, Any]) -> Idempotency | None:
     """What the client's key stands for: this very request to this very path."""
     key = headers.get("idempotency_key")
     if key is None:
         return None
-    return Idempotency(current_project(), key, request.path.encode() + b"\n" + request.get_data(cache=True))
+    return Idempotency(identity().owner, key, request.path.encode() + b"\n" + ctx.bodies.read(request))
 
 
 def created_headers(location: str, *, replayed: bool) -> dict[str, str]:

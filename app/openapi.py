@@ -7,7 +7,7 @@ from flask import Flask
 from flask_smorest import Api
 
 from app.problems import MEDIA_TYPE
-from app.routing import ObjectIdConverter, id_schema, install_converters
+from app.routing import CONVERTERS, install_converters, path_schema
 from app.schemas.common import ProblemSchema
 from app.version import API_VERSION
 
@@ -47,5 +47,6 @@ def install_openapi(app: Flask) -> GraderApi:
     )
     install_converters(app)
     api = GraderApi(app)
-    api.register_converter(ObjectIdConverter, id_schema)
+    for converter in CONVERTERS.values():
+        api.register_converter(converter, path_schema)
     return api

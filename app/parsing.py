@@ -9,6 +9,7 @@ from flask import Request
 from webargs.flaskparser import FlaskParser
 from werkzeug.http import parse_options_header
 
+from app.context import current
 from app.error_codes import ErrorCode
 from app.problems import FieldError, Problem
 
@@ -57,7 +58,7 @@ class StrictParser(FlaskParser):
     """webargs' parser with strict JSON, a check of the media type, and problems for errors."""
 
     def load_json(self, req: Request, schema: ma.Schema) -> Any:
-        body = req.get_data(cache=True)
+        body = current().bodies.read(req)
         media_type, options = parse_options_header(req.content_type)
         if not body and not media_type:
             return {}

@@ -19,6 +19,7 @@ log = get_logger(__name__)
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 2
 _BY_STATUS = {
+    401: ErrorCode.UNAUTHORIZED,
     404: ErrorCode.NOT_FOUND,
     405: ErrorCode.METHOD_NOT_ALLOWED,
     413: ErrorCode.BODY_TOO_LARGE,
@@ -61,7 +62,7 @@ class Problem(Exception):
 
     def response(self) -> Response:
         headers = dict(self.headers)
-        if self.kind.status == 503:
+        if self.kind.status in (429, 503):
             headers.setdefault("Retry-After", str(RETRY_AFTER_S))
         return Response(json.dumps(self.body()), self.kind.status, headers, mimetype=MEDIA_TYPE)
 
@@ -76,10 +77,13 @@ def _from_http(error: HTTPException) -> Response:
     return Problem(kind, error.description or kind.title, headers=headers).response()
 
 
+def domain_problem(code: str, detail: str) -> Problem:
+    """A refusal by the rules of episodes, submissions and batches; their codes are ours."""
+    return Problem(_BY_CODE.get(code, ErrorCode.CONFLICT), f"{detail[:1].upper()}{detail[1:]}.")
+
+
 def _from_domain(error: DomainError) -> Response:
-    """Rules of episodes and submissions; their codes are ours."""
-    kind = _BY_CODE.get(error.code, ErrorCode.CONFLICT)
-    return Problem(kind, f"{error.detail[:1].upper()}{error.detail[1:]}.").response()
+    return domain_problem(error.code, error.detail).response()
 
 
 def _database_away(error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""Lets many requests of one process wait for the end of submissions, at the cost of one batched read per wake-up."""
+"""Lets many requests of one process wait for submissions and batches, at the cost of one batched read per wake-up."""
 
 import threading
 import time
@@ -16,19 +16,44 @@ LOOK_ANYWAY_S = 2.0
 RETRY_S = 0.5
 
 
-class Ticket(Generic[Row]):
-    """One waiting request."""
+class Room:
+    """Places for waiting requests, shared by all that may be waited for."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: int) -> None:
+        self._lock = threading.Lock()
+        self._places, self._taken = places, 0
+
+    @property
+    def taken(self) -> int:
+        return self._taken
+
+    def enter(self) -> bool:
+        """Whether there was a place; `leave` gives it back."""
+        with self._lock:
+            if self._taken >= self._places:
+                return False
+            self._taken += 1
+            return True
+
+    def leave(self) -> None:
+        with self._lock:
+            self._taken -= 1
+
+
+class Ticket(Generic[Row]):
+    """One waiting request, for a row that `suffices`."""
+
+    def __init__(self, suffices: Callable[[Row], bool]) -> None:
+        self.suffices = suffices
         self._event = threading.Event()
         self._row: Row | None = None
 
     def wait(self, timeout_s: float) -> Row | None:
-        """The ended object, or None when the time is up or the process is closing."""
+        """The row, or None when the time is up, the client has gone or the process is closing."""
         self._event.wait(timeout_s)
         return self._row
 
-    def wake(self, row: Row | None) -> None:
+    def wake(self, row: Row | None = None) -> None:
         self._row = row
         self._event.set()
 
@@ -36,52 +61,46 @@ class Ticket(Generic[Row]):
 class Waiters(Generic[Row]):
     """A registry of tickets and one reader.
 
-    `read_ended` returns, of the ids given, those that have ended. `hints` yields ids that may have ended, or None
-    for "some were missed"; it blocks, and returns or raises when its connection is lost. Hints only make answers
-    quicker: every two seconds all waiting ids are looked at anyway.
+    `read` returns, of the ids given, the rows that somebody may be waiting for. `hints` yields ids of which that may
+    be true, or None for "some were missed"; it blocks, and returns or raises when its connection is lost. Hints only
+    make answers quicker: every two seconds all waiting ids are looked at anyway.
     """
 
     def __init__(
         self,
-        read_ended: Callable[[Collection[str]], Mapping[str, Row]],
+        read: Callable[[Collection[str]], Mapping[str, Row]],
         hints: Callable[[], Iterator[str | None]],
-        *,
-        cap: int,
+        room: Room,
     ) -> None:
-        self._read_ended, self._hints, self._cap = read_ended, hints, cap
+        self._read, self._hints, self._room = read, hints, room
         self._changed = threading.Condition()
         self._tickets: dict[str, list[Ticket[Row]]] = {}
         self._hinted: set[str] = set()
-        self._count = 0
         self._started = False
         self._closed = False
 
-    @property
-    def count(self) -> int:
-        """How many requests wait at the moment."""
-        return self._count
-
     @contextmanager
-    def ticket(self, object_id: str) -> Iterator[Ticket[Row] | None]:
+    def ticket(
+        self, object_id: str, suffices: Callable[[Row], bool] = lambda row: True
+    ) -> Iterator[Ticket[Row] | None]:
         """Register before reading the row, so that no end falls between; None where too many wait already."""
-        ticket = self._register(object_id)
-        if ticket is None:
+        if not self._room.enter():
             yield None
             return
+        ticket = Ticket(suffices)
         try:
-            yield ticket
+            yield ticket if self._register(object_id, ticket) else None
         finally:
             self._forget(object_id, ticket)
+            self._room.leave()
 
-    def _register(self, object_id: str) -> Ticket[Row] | None:
+    def _register(self, object_id: str, ticket: Ticket[Row]) -> bool:
         with self._changed:
-            if self._closed or self._count >= self._cap:
-                return None
-            ticket: Ticket[Row] = Ticket()
-            self._count += 1
+            if self._closed:
+                return False
             self._tickets.setdefault(object_id, []).append(ticket)
             self._start()
-            return ticket
+            return True
 
     def close(self) -> None:
         """Answer everybody at once; used when the process ends."""
@@ -90,11 +109,10 @@ class Waiters(Generic[Row]):
             tickets = [ticket for group in self._tickets.values() for ticket in group]
             self._changed.notify_all()
         for ticket in tickets:
-            ticket.wake(None)
+            ticket.wake()
 
     def _forget(self, object_id: str, ticket: Ticket[Row]) -> None:
         with self._changed:
-            self._count -= 1
             group = self._tickets.get(object_id, [])
             with suppress(ValueError):
                 group.remove(ticket)
@@ -143,14 +161,19 @@ class Waiters(Generic[Row]):
     def _serve(self, wanted: set[str]) -> bool:
         """Read the rows and wake those who wait for them; False where the read failed and is to be tried again."""
         try:
-            ended = self._read_ended(wanted)
+            rows = self._read(wanted)
         except Exception as error:  # noqa: BLE001 - the database may be away for minutes; nobody may be forgotten
             log.warning("waiters_read_failed", error=repr(error))
             with self._changed:
                 self._hinted |= wanted
             return False
         with self._changed:
-            woken = [(ticket, row) for key, row in ended.items() for ticket in self._tickets.get(key, ())]
+            woken = [
+                (ticket, row)
+                for key, row in rows.items()
+                for ticket in self._tickets.get(key, ())
+                if ticket.suffices(row)
+            ]
         for ticket, row in woken:
             ticket.wake(row)
         return True

@@ -70,14 +70,3 @@ def hints(redis_url: str, name: str = ENDED) -> Iterator[dict[str, Any] | None]:
         while True:
             message = listener.get_message(timeout=5)
             yield json.loads(message["data"]) if message else None
-
-
-def ended_ids(redis_url: str) -> Iterator[str | None]:
-    """The ids of submissions that have ended, as they end; None where some may have been missed."""
-    first = True
-    for hint in hints(redis_url):
-        if hint is not None:
-            yield str(hint["submission"])
-        elif first:
-            yield None
-        first = False

@@ -6,8 +6,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, defer
 
 from grading.errors import NotFound
-from grading.models import IS_CLAIMED, Attempt, Episode, Submission
+from grading.models import IS_CLAIMED, Attempt, Batch, Episode, Submission
 from grading.states import SubmissionStatus
+
+
+WITHOUT_SOURCE = (defer(Submission.code, raiseload=True),)
 
 
 def episode(session: Session, project_id: str, episode_id: str) -> Episode:
@@ -24,13 +27,35 @@ def history(session: Session, episode_id: str) -> Sequence[Submission]:
         select(Submission)
         .where(Submission.episode_id == episode_id, Submission.status == SubmissionStatus.COMPLETED)
         .order_by(Submission.turn)
-        .options(defer(Submission.code))
+        .options(*WITHOUT_SOURCE)
     ).all()
 
 
-def submission(session: Session, project_id: str, submission_id: str) -> Submission:
-    """Raises NotFound, also for another project's submission."""
-    row = session.get(Submission, submission_id)
+def histories(session: Session, episode_ids: Sequence[str]) -> dict[str, list[Submission]]:
+    """As `history`, for several episodes at once."""
+    found: dict[str, list[Submission]] = {episode_id: [] for episode_id in episode_ids}
+    rows = session.scalars(
+        select(Submission)
+        .where(Submission.episode_id.in_(episode_ids), Submission.status == SubmissionStatus.COMPLETED)
+        .order_by(Submission.turn)
+        .options(*WITHOUT_SOURCE)
+    )
+    for row in rows:
+        found[str(row.episode_id)].append(row)
+    return found
+
+
+def batch(session: Session, project_id: str, batch_id: str) -> Batch:
+    """Raises NotFound, also for another project's batch."""
+    row = session.get(Batch, batch_id)
+    if row is None or row.project_id != project_id:
+        raise NotFound(f"there is no batch {batch_id}")
+    return row
+
+
+def submission(session: Session, project_id: str, submission_id: str, *, source: bool = False) -> Submission:
+    """Raises NotFound, also for another project's submission. The source is read only where asked for."""
+    row = session.get(Submission, submission_id, options=() if source else WITHOUT_SOURCE)
     if row is None or row.project_id != project_id:
         raise NotFound(f"there is no submission {submission_id}")
     return row

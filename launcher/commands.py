@@ -21,8 +21,8 @@ def migrate(plan: Plan) -> Command:
 
 
 def api(plan: Plan) -> Command:
-    """Gunicorn, with the settings of `app.gunicorn_conf`."""
-    argv = ["-m", "gunicorn", "-c", "python:app.gunicorn_conf", "-b", f"{HOST}:{plan.settings.port}", "app.wsgi:app"]
+    """Gunicorn, with the settings of `app.gunicorn_conf`, which also knows where to listen."""
+    argv = ["-m", "gunicorn", "-c", "python:app.gunicorn_conf", "app.wsgi:app"]
     return Command("api", [sys.executable, *argv], plan.environment())
 
 

@@ -14,6 +14,7 @@ from launcher import cuda
 from launcher.broker import PrivateBroker, private_broker
 
 HOST = "127.0.0.1"
+EVERYWHERE = ("0.0.0.0", "::")
 
 
 class CannotStart(Exception):
@@ -31,7 +32,9 @@ class Plan:
 
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self.settings.port}"
+        bind = self.settings.bind
+        host = HOST if bind in EVERYWHERE else f"[{bind}]" if ":" in bind else bind
+        return f"http://{host}:{self.settings.port}"
 
     @property
     def log_dir(self) -> Path:

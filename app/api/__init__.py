@@ -1,5 +1,14 @@
 """The routes, one file per resource. A route reads its input, calls one service and answers; it decides nothing."""
 
-from app.api import episodes, health, meta, submissions, tasks
+from app.api import batches, episodes, health, meta, queue, runs, submissions, tasks
 
-BLUEPRINTS = (episodes.blueprint, submissions.blueprint, tasks.blueprint, health.blueprint, meta.blueprint)
+BLUEPRINTS = (
+    episodes.blueprint,
+    submissions.blueprint,
+    batches.blueprint,
+    runs.blueprint,
+    tasks.blueprint,
+    queue.blueprint,
+    health.blueprint,
+    meta.blueprint,
+)

@@ -11,6 +11,7 @@ blueprint = ApiBlueprint("health", __name__, description="Is it up, can it work.
 
 
 @blueprint.route("/healthz")
+@blueprint.open_to_all()
 @blueprint.response(200, HealthSchema)
 def healthz() -> dict[str, Any]:
     """Say that the process is up; looks at nothing else"""
@@ -18,6 +19,7 @@ def healthz() -> dict[str, Any]:
 
 
 @blueprint.route("/readyz")
+@blueprint.open_to_all()
 @blueprint.response(200, ReadySchema)
 @blueprint.problems(503)
 def readyz() -> dict[str, Any]:

@@ -11,6 +11,7 @@ blueprint = ApiBlueprint("meta", __name__, description="What this server is and 
 
 
 @blueprint.route("/meta")
+@blueprint.needs("read")
 @blueprint.response(200, MetaSchema)
 def meta() -> dict[str, Any]:
     """Read limits, versions, reward modes and clocks"""

@@ -3,8 +3,10 @@
 from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
+from webargs.fields import DelimitedList
 
-from app.schemas.fields import Labels, Whole, name
+from app.schemas.common import PageQuery
+from app.schemas.fields import Labels, Whole, name, run_id
 from evaluator.reward import REWARD_MODES
 from evaluator.submission import LANGUAGES
 from evaluator.tasks.task import SPLITS
@@ -14,6 +16,9 @@ from grading.states import EpisodeStatus
 TURNS_MAX = 1000
 SEED_MAX = 2**63 - 1
 EXAMPLE = {"task_id": "level1/19_ReLU"}
+STATUSES = tuple(str(status) for status in EpisodeStatus)
+# what `_one_source` checks, for the document
+ONE_SOURCE = {"not": {"required": ["task_id", "split"]}}
 
 
 class EpisodeCreate(Schema):
@@ -35,13 +40,25 @@ class EpisodeCreate(Schema):
     reward = fields.String(
         validate=validate.OneOf(REWARD_MODES), metadata={"description": "Default: KERNEL_ENV_REWARD."}
     )
-    run_id = name(metadata={"description": "The training run that this belongs to."})
+    run_id = run_id(metadata={"description": "The training run that this belongs to."})
     labels = Labels()
 
     @validates_schema(skip_on_field_errors=True)
     def _one_source(self, data: dict[str, Any], **kwargs: Any) -> None:
         if "task_id" in data and "split" in data:
             raise ValidationError("Give either task_id or split.", "split")
+
+
+class EpisodeQuery(PageQuery):
+    """Filters of a list; all of them hold at once."""
+
+    run_id = run_id()
+    task_id = name(256)
+    status = DelimitedList(
+        fields.String(validate=validate.OneOf(STATUSES)),
+        validate=validate.Length(min=1, max=len(STATUSES)),
+        metadata={"description": "Comma list; any of them."},
+    )
 
 
 class TurnSchema(Schema):
@@ -67,7 +84,7 @@ class EpisodeSchema(Schema):
     """An episode: one task, up to `max_turns` verdicts."""
 
     id = fields.String(required=True)
-    status = fields.String(required=True, validate=validate.OneOf([str(s) for s in EpisodeStatus]))
+    status = fields.String(required=True, validate=validate.OneOf(STATUSES))
     task_id = fields.String(required=True)
     split = fields.String(required=True, allow_none=True, validate=validate.OneOf([*SPLITS, None]))
     seed = fields.Integer(required=True, allow_none=True)
@@ -83,3 +100,10 @@ class EpisodeSchema(Schema):
     history = fields.List(fields.Nested(TurnSchema), required=True)
     created_at = fields.String(required=True, metadata={"format": "date-time"})
     finished_at = fields.String(required=True, allow_none=True, metadata={"format": "date-time"})
+
+
+class EpisodePageSchema(Schema):
+    """One page of episodes, newest first."""
+
+    data = fields.List(fields.Nested(EpisodeSchema), required=True)
+    next_cursor = fields.String(required=True, allow_none=True)

@@ -2,6 +2,7 @@
 
 from marshmallow import Schema, fields, validate
 
+from app.schemas.fields import QueryFlag
 from evaluator.reward import REWARD_MODES
 
 
@@ -9,7 +10,7 @@ class RewardQuery(Schema):
     """The setting; what is left out is as the submission was graded."""
 
     mode = fields.String(validate=validate.OneOf(REWARD_MODES))
-    partial_credit = fields.Boolean()
+    partial_credit = QueryFlag()
 
 
 class RewardSchema(Schema):

@@ -3,14 +3,26 @@
 from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
+from webargs.fields import DelimitedList
 
-from app.schemas.fields import Labels, Text, Whole, name
+from app.schemas.common import PageQuery
+from app.schemas.fields import Labels, Number, Pattern, Text, Whole, name, run_id
 from evaluator.submission import LANGUAGES
 from evaluator.verdicts import Stage, Verdict
 from grading.states import Priority, SubmissionStatus
 
 PRIORITIES = tuple(priority.name.lower() for priority in Priority)
 DEADLINE_MAX_S = 7 * 24 * 3600
+IDS_MAX = 256
+ID = r"^sub_[0-9A-HJKMNP-TV-Z]{26}$"
+STATUSES = tuple(str(status) for status in SubmissionStatus)
+# what `_one_target` checks, for the document
+ONE_TARGET = {
+    "oneOf": [
+        {"required": ["episode_id"], "not": {"required": ["task_id"]}},
+        {"required": ["task_id"], "not": {"anyOf": [{"required": ["episode_id"]}, {"required": ["turn"]}]}},
+    ]
+}
 EXAMPLE = {"task_id": "level1/19_ReLU", "code": "import torch\n...", "language": "triton"}
 
 
@@ -32,7 +44,7 @@ class SubmissionCreate(Schema):
     )
     priority = fields.String(load_default="normal", validate=validate.OneOf(PRIORITIES))
     gpu = name(metadata={"description": "Grade on this kind of GPU only."})
-    deadline_s = fields.Float(
+    deadline_s = Number(
         validate=validate.Range(min=1, max=DEADLINE_MAX_S),
         metadata={"description": "Expires when it was not graded within this time; default 3600."},
     )
@@ -41,7 +53,7 @@ class SubmissionCreate(Schema):
         validate=validate.OneOf(("off", "run")),
         metadata={"description": "`run`: a verdict on the same source in the same run may be reused."},
     )
-    run_id = name(metadata={"description": "The training run that this belongs to."})
+    run_id = run_id(metadata={"description": "The training run that this belongs to."})
     labels = Labels()
 
     @validates_schema(skip_on_field_errors=True)
@@ -50,6 +62,25 @@ class SubmissionCreate(Schema):
             raise ValidationError("Give either episode_id or task_id.")
         if "turn" in data and "episode_id" not in data:
             raise ValidationError("A turn belongs to an episode.", "turn")
+
+
+class SubmissionQuery(PageQuery):
+    """Filters of a list; all of them hold at once."""
+
+    ids = DelimitedList(
+        fields.String(validate=Pattern(ID, error="Not the id of a submission.")),
+        validate=validate.Length(min=1, max=IDS_MAX),
+        metadata={"description": f"Comma list of up to {IDS_MAX} ids; those that are not yours are left out."},
+    )
+    run_id = run_id()
+    episode_id = name()
+    batch_id = name()
+    task_id = name(256)
+    status = DelimitedList(
+        fields.String(validate=validate.OneOf(STATUSES)),
+        validate=validate.Length(min=1, max=len(STATUSES)),
+        metadata={"description": "Comma list; any of them."},
+    )
 
 
 class QueueSchema(Schema):
@@ -105,7 +136,7 @@ class SubmissionSchema(Schema):
     """A submission: its lifecycle (`status`) and, once there is one, its verdict."""
 
     id = fields.String(required=True)
-    status = fields.String(required=True, validate=validate.OneOf([str(s) for s in SubmissionStatus]))
+    status = fields.String(required=True, validate=validate.OneOf(STATUSES))
     stage = fields.String(required=True, allow_none=True, validate=validate.OneOf([*(str(s) for s in Stage), None]))
     verdict = fields.String(
         required=True, allow_none=True, validate=validate.OneOf([*(str(v) for v in Verdict), None])
@@ -132,9 +163,21 @@ class SubmissionSchema(Schema):
     )
     timings = fields.Nested(TimingsSchema, required=True)
     code_sha = fields.String(required=True, metadata={"description": "12 hex digits of the source's SHA-1."})
-    deduped_from = fields.String(required=True, allow_none=True)
+    deduped_from = fields.String(
+        required=True, allow_none=True, metadata={"description": "The submission whose verdict was reused."}
+    )
+    regrade_of = fields.String(
+        required=True, allow_none=True, metadata={"description": "The submission that this grades again."}
+    )
     error = fields.Nested(SubmissionErrorSchema, required=True, allow_none=True)
     created_at = fields.String(required=True, metadata={"format": "date-time"})
     started_at = fields.String(required=True, allow_none=True, metadata={"format": "date-time"})
     finished_at = fields.String(required=True, allow_none=True, metadata={"format": "date-time"})
     deadline_at = fields.String(required=True, metadata={"format": "date-time"})
+
+
+class SubmissionPageSchema(Schema):
+    """One page of submissions, newest first."""
+
+    data = fields.List(fields.Nested(SubmissionSchema), required=True)
+    next_cursor = fields.String(required=True, allow_none=True)

@@ -2,19 +2,24 @@
 
 from marshmallow import Schema, fields, validate
 
-from app.schemas.fields import name
+from app.schemas.fields import Pattern, QueryWhole, name, run_id
 from evaluator.tasks.task import SPLITS
 
 PAGE_MAX = 500
+LEADERS_MAX = 100
+CURSOR = r"^level[1-9][0-9]?/[1-9][0-9]{0,4}_[A-Za-z0-9_.\-]{1,160}$"
 
 
 class TaskQuery(Schema):
     """Filters and the page of a listing."""
 
-    level = fields.Integer(validate=validate.Range(min=1, max=99))
+    level = QueryWhole(validate=validate.Range(min=1, max=99))
     split = fields.String(validate=validate.OneOf(SPLITS))
-    cursor = name(512, metadata={"description": "`next_cursor` of the page before."})
-    limit = fields.Integer(load_default=100, validate=validate.Range(min=1, max=PAGE_MAX))
+    cursor = fields.String(
+        validate=Pattern(CURSOR, error="Not a cursor of this list."),
+        metadata={"description": "`next_cursor` of the page before."},
+    )
+    limit = QueryWhole(load_default=100, validate=validate.Range(min=1, max=PAGE_MAX))
 
 
 class TaskSchema(Schema):
@@ -47,3 +52,38 @@ class TaskPageSchema(Schema):
 
     data = fields.List(fields.Nested(TaskSchema), required=True)
     next_cursor = fields.String(required=True, allow_none=True)
+
+
+class LeaderboardQuery(Schema):
+    """Which verdicts compete."""
+
+    gpu = name(metadata={"description": "On this device only, as `environment.gpu` has it: others do not compare."})
+    run_id = run_id()
+    limit = QueryWhole(load_default=20, validate=validate.Range(min=1, max=LEADERS_MAX))
+
+
+class LeaderSchema(Schema):
+    """The best verdict on one source."""
+
+    rank = fields.Integer(required=True)
+    submission_id = fields.String(required=True)
+    episode_id = fields.String(required=True, allow_none=True)
+    run_id = fields.String(required=True, allow_none=True)
+    speedup = fields.Float(required=True)
+    speedup_ci95 = fields.List(fields.Float(), required=True, allow_none=True)
+    reward = fields.Float(required=True)
+    t_ref_ms = fields.Float(required=True, allow_none=True)
+    t_new_ms = fields.Float(required=True, allow_none=True)
+    roofline_frac = fields.Float(required=True, allow_none=True)
+    suspicious = fields.Boolean(required=True)
+    language = fields.String(required=True)
+    gpu = fields.String(required=True, allow_none=True)
+    code_sha = fields.String(required=True)
+    finished_at = fields.String(required=True, metadata={"format": "date-time"})
+
+
+class LeaderboardSchema(Schema):
+    """The best correct verdicts on a task, each source once, fastest first."""
+
+    task_id = fields.String(required=True)
+    data = fields.List(fields.Nested(LeaderSchema), required=True)

@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from grading.clock import db_now_ms
 from grading.db import Database
-from grading.models import Slot, Submission
+from grading.models import IS_WAITING, Slot, Submission
 from grading.states import WAITING, SlotState, SubmissionStatus
 
 FRESH_S = 1.0
@@ -28,11 +29,11 @@ class _Snapshot:
 
 
 class QueueEstimates:
-    """Answers from a picture of the queue that is at most a second old, so that polling costs the same at any depth."""
+    """Answers from a picture of the queue that is about a second old, so that polling costs the same at any depth."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._lock = threading.Lock()
+        self._refreshing = threading.Lock()
         self._snapshot: _Snapshot | None = None
 
     def estimate(self, row: Submission) -> dict[str, Any] | None:
@@ -47,29 +48,45 @@ class QueueEstimates:
         return {"position": position, "eta_s": eta_s}
 
     def _fresh(self) -> _Snapshot:
-        with self._lock:
-            if self._snapshot is None or time.monotonic() - self._snapshot.taken_at > FRESH_S:
+        """One request a second takes a new picture; the others use the one there is meanwhile."""
+        snapshot = self._snapshot
+        if snapshot is not None and time.monotonic() - snapshot.taken_at < FRESH_S:
+            return snapshot
+        if not self._refreshing.acquire(blocking=snapshot is None):
+            return snapshot or self._fresh()
+        try:
+            if self._snapshot is snapshot:
                 with self._db.read() as session:
                     self._snapshot = _take(session)
+            assert self._snapshot is not None
             return self._snapshot
+        finally:
+            self._refreshing.release()
 
 
-def _take(session: Session) -> _Snapshot:
-    waiting = session.execute(
-        select(Submission.priority, Submission.id).where(Submission.status.in_(WAITING))
-    ).all()
-    slots = session.scalars(select(func.count()).where(Slot.state == SlotState.READY)).one()
+def eval_mean_s(session: Session) -> float | None:
+    """What the last few grades took on average; None where nothing was graded yet."""
     recent = (
         select((Submission.finished_at_ms - Submission.claimed_at_ms).label("eval_ms"))
-        .where(Submission.status == SubmissionStatus.COMPLETED)
-        .order_by(Submission.id.desc())
+        .where(
+            Submission.status == SubmissionStatus.COMPLETED,
+            Submission.finished_at_ms <= db_now_ms(),
+            Submission.deduped_from.is_(None),
+        )
+        .order_by(Submission.finished_at_ms.desc())
         .limit(SAMPLE)
         .subquery()
     )
     mean_ms = session.scalars(select(func.avg(recent.c.eval_ms))).one()
+    return None if mean_ms is None else round(float(mean_ms) / 1000, 6)
+
+
+def _take(session: Session) -> _Snapshot:
+    waiting = session.execute(select(Submission.priority, Submission.id).where(IS_WAITING)).all()
+    slots = select(func.count()).where(Slot.state == SlotState.READY, Slot.lease_until_ms > db_now_ms())
     return _Snapshot(
         taken_at=time.monotonic(),
         waiting=sorted((priority, submission_id) for priority, submission_id in waiting),
-        slots=slots,
-        eval_s=None if mean_ms is None else float(mean_ms) / 1000,
+        slots=session.scalars(slots).one(),
+        eval_s=eval_mean_s(session),
     )

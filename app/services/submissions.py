@@ -1,18 +1,19 @@
-"""Taking submissions in, reading them, waiting for them, cancelling them."""
+"""Taking submissions in, waiting for them, cancelling them, grading them again."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from app.auth import current_project
+from app.auth import current_project, identity
 from app.context import Context
 from app.error_codes import ErrorCode
 from app.problems import FieldError, Problem
 from app.services.tasks import servable
 from app.services.views import submission_view
+from app.services.waiting import Wait, wait_for
 from grading import jobs, queries
 from grading.jobs import Idempotency, NewSubmission
-from grading.models import Submission
+from grading.models import Episode, Submission
 from grading.states import Priority, SubmissionStatus
 
 
@@ -26,13 +27,22 @@ class Answer:
     crowded: bool = False
 
 
-def submit(ctx: Context, args: dict[str, Any], idempotency: Idempotency | None, wait_s: float) -> Answer:
-    """Record a submission, ring for it, and wait up to `wait_s` for its end. Raises Problem or DomainError."""
+def submit(ctx: Context, args: dict[str, Any], idempotency: Idempotency | None, wait: Wait) -> Answer:
+    """Record a submission, ring for it, and wait for its end. Raises Problem or DomainError."""
+    created = jobs.submit(ctx.db, ctx.secret, new_submission(ctx, args), idempotency)
+    if not created.replayed:
+        announce_new(ctx, [created.row])
+    return _answer(ctx, created.row, wait, replayed=created.replayed)
+
+
+def new_submission(ctx: Context, args: dict[str, Any]) -> NewSubmission:
+    """What a valid body asks for. Raises Problem for a source that is too large and for an unknown task."""
     _require_size(args["code"], ctx.settings.limits.source_bytes)
     if "task_id" in args:
         servable(ctx, args["task_id"])
-    new = NewSubmission(
-        project_id=current_project(),
+    sender = identity()
+    return NewSubmission(
+        project_id=sender.project_id,
         code=args["code"],
         episode_id=args.get("episode_id"),
         task_id=args.get("task_id"),
@@ -45,22 +55,15 @@ def submit(ctx: Context, args: dict[str, Any], idempotency: Idempotency | None, 
         deadline_s=args.get("deadline_s", ctx.settings.deadline_s),
         run_id=args.get("run_id"),
         labels=args.get("labels", {}),
+        dedupe=args["dedupe"] == "run",
+        key_id=sender.key_id,
+        in_flight_max=sender.in_flight_max,
     )
-    created = jobs.submit(ctx.db, ctx.secret, new, idempotency)
-    if not created.replayed:
-        ctx.bells.ring_for(created.row.id)
-        ctx.log.lifecycle("queued", created.row)
-    return _wait(ctx, created.row, wait_s, replayed=created.replayed)
 
 
-def get_submission(ctx: Context, submission_id: str, wait_s: float) -> Answer:
-    """The submission, at its end or after `wait_s`, whichever comes first. Raises NotFound."""
-    return _wait(ctx, _read(ctx, submission_id), wait_s)
-
-
-def get_code(ctx: Context, submission_id: str) -> str:
-    """The source as it was sent. Raises NotFound."""
-    return _read(ctx, submission_id).code
+def get_submission(ctx: Context, submission_id: str, wait: Wait) -> Answer:
+    """The submission, at its end or after the wait, whichever comes first. Raises NotFound."""
+    return _answer(ctx, _read(ctx, submission_id), wait)
 
 
 def cancel_submission(ctx: Context, submission_id: str) -> dict[str, Any]:
@@ -68,6 +71,33 @@ def cancel_submission(ctx: Context, submission_id: str) -> dict[str, Any]:
     row = jobs.cancel_submission(ctx.db, current_project(), submission_id)
     announce_cancelled(ctx, [row])
     return submission_view(row)
+
+
+def regrade(ctx: Context, submission_id: str, idempotency: Idempotency | None) -> Answer:
+    """Queue a new grade beside the old one. Raises NotFound or NotFinished."""
+    created = jobs.regrade(
+        ctx.db,
+        ctx.secret,
+        current_project(),
+        submission_id,
+        deadline_s=ctx.settings.deadline_s,
+        key_id=identity().key_id,
+        idempotency=idempotency,
+    )
+    if not created.replayed:
+        announce_new(ctx, [created.row])
+    return _answer(ctx, created.row, Wait(), replayed=created.replayed)
+
+
+def announce_new(ctx: Context, rows: Iterable[Submission]) -> None:
+    """After the commit: ring for what waits, and tell of what a reused verdict has ended."""
+    for row in rows:
+        if row.status.finished:
+            ctx.hints.ended(row)
+            ctx.log.step(row, _episode(ctx, row))
+        else:
+            ctx.bells.ring_for(row.id)
+            ctx.log.lifecycle("queued", row)
 
 
 def announce_cancelled(ctx: Context, rows: Iterable[Submission]) -> None:
@@ -78,19 +108,22 @@ def announce_cancelled(ctx: Context, rows: Iterable[Submission]) -> None:
             ctx.log.lifecycle("cancelled", row)
 
 
+def _episode(ctx: Context, row: Submission) -> Episode | None:
+    if row.episode_id is None:
+        return None
+    with ctx.db.read() as session:
+        return session.get(Episode, row.episode_id)
+
+
 def _read(ctx: Context, submission_id: str) -> Submission:
     with ctx.db.read() as session:
         return queries.submission(session, current_project(), submission_id)
 
 
-def _wait(ctx: Context, row: Submission, wait_s: float, *, replayed: bool = False) -> Answer:
-    crowded = False
-    if wait_s > 0 and not row.status.finished:
-        with ctx.waiters.ticket(row.id) as ticket:
-            row = _read(ctx, row.id)  # once more: it may have ended before the ticket was there
-            crowded = ticket is None
-            if ticket is not None and not row.status.finished:
-                row = ticket.wait(wait_s) or _read(ctx, row.id)
+def _answer(ctx: Context, row: Submission, wait: Wait, *, replayed: bool = False) -> Answer:
+    row, crowded = wait_for(
+        ctx, ctx.waiters, row, wait, lambda: _read(ctx, row.id), lambda found: found.status.finished
+    )
     queue = None if row.status.finished else ctx.queue.estimate(row)
     return Answer(submission_view(row, queue), row.status.finished, replayed, crowded)
 

@@ -1,7 +1,5 @@
 """The catalogue as clients see it."""
 
-import base64
-import binascii
 from typing import Any
 
 from app.context import Context
@@ -12,26 +10,21 @@ from evaluator.tasks.special_inputs import special_inputs
 
 
 def list_tasks(ctx: Context, query: dict[str, Any]) -> dict[str, Any]:
-    """One page of the catalogue. Raises Problem for a cursor that no page gave out."""
+    """One page of the catalogue."""
     limit = query["limit"]
-    after = _decode(query["cursor"]) if "cursor" in query else None
-    try:
-        found = ctx.tasks.list(level=query.get("level"), split=query.get("split"), after=after, limit=limit + 1)
-    except BadTaskId:
-        raise _bad_cursor() from None
+    found = ctx.tasks.list(
+        level=query.get("level"), split=query.get("split"), after=query.get("cursor"), limit=limit + 1
+    )
     more = len(found) > limit
     return {
         "data": [task_view(task) for task in found[:limit]],
-        "next_cursor": _encode(found[limit - 1].task_id) if more else None,
+        "next_cursor": found[limit - 1].task_id if more else None,
     }
 
 
 def get_task(ctx: Context, task_id: str) -> dict[str, Any]:
     """One task with its source. Raises Problem (404) where there is none."""
-    try:
-        task = ctx.tasks.get(task_id)
-    except (BadTaskId, UnknownTask) as error:
-        raise Problem(ErrorCode.NOT_FOUND, f"{_sentence(error)}") from None
+    task = known(ctx, task_id)
     return {
         **task_view(task),
         "source": source_for(task, ctx.task_device) if task.supported else task.source,
@@ -39,6 +32,14 @@ def get_task(ctx: Context, task_id: str) -> dict[str, Any]:
         "special_inputs": list(special_inputs(task_id).disclosed),
         "audit": None,
     }
+
+
+def known(ctx: Context, task_id: str) -> Task:
+    """The task, servable or not. Raises Problem (404) where there is none."""
+    try:
+        return ctx.tasks.get(task_id)
+    except (BadTaskId, UnknownTask) as error:
+        raise Problem(ErrorCode.NOT_FOUND, f"{_sentence(error)}") from None
 
 
 def servable(ctx: Context, task_id: str) -> Task:
@@ -65,20 +66,3 @@ def task_view(task: Task) -> dict[str, Any]:
 def _sentence(error: Exception) -> str:
     text = str(error)
     return text[:1].upper() + text[1:] + "."
-
-
-def _encode(task_id: str) -> str:
-    return base64.urlsafe_b64encode(task_id.encode()).decode().rstrip("=")
-
-
-def _decode(cursor: str) -> str:
-    try:
-        return base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4)).decode()
-    except (binascii.Error, ValueError):
-        raise _bad_cursor() from None
-
-
-def _bad_cursor() -> Problem:
-    return Problem(
-        ErrorCode.INVALID, "The cursor is not valid.", errors=[FieldError("?cursor", "Not a cursor of this listing.")]
-    )

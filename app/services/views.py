@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from grading.clock import to_rfc3339
-from grading.models import Episode, Submission
+from grading.models import Attempt, Episode, Submission
 from grading.states import Priority
 
 
@@ -45,6 +45,7 @@ def submission_view(row: Submission, queue: dict[str, Any] | None = None) -> dic
         },
         "code_sha": row.code_sha,
         "deduped_from": row.deduped_from,
+        "regrade_of": row.regrade_of,
         "error": _error(row),
         "created_at": to_rfc3339(row.created_at_ms),
         "started_at": to_rfc3339(row.started_at_ms),
@@ -61,6 +62,19 @@ def _error(row: Submission) -> dict[str, Any] | None:
         "title": row.error_title,
         "detail": row.error_detail,
         "retryable": bool(row.error_retryable),
+    }
+
+
+def attempt_view(row: Attempt) -> dict[str, Any]:
+    return {
+        "number": row.number,
+        "kind": row.kind,
+        "slot_id": row.slot_id,
+        "outcome": row.outcome,
+        "code": row.code,
+        "detail": row.detail,
+        "started_at": to_rfc3339(row.started_at_ms),
+        "ended_at": to_rfc3339(row.ended_at_ms),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.waiters import Waiters
+from app.waiters import Room, Waiters
 
 
 class Source:
@@ -38,8 +38,13 @@ def source() -> Source:
 
 
 @pytest.fixture
-def waiters(source: Source) -> Iterator[Waiters[str]]:
-    made: Waiters[str] = Waiters(source.read, source.listen, cap=100)
+def room() -> Room:
+    return Room(100)
+
+
+@pytest.fixture
+def waiters(source: Source, room: Room) -> Iterator[Waiters[str]]:
+    made: Waiters[str] = Waiters(source.read, source.listen, room)
     yield made
     made.close()
 
@@ -64,14 +69,14 @@ def waiting(waiters: Waiters[str], key: str, answers: queue.Queue[Any], timeout_
     return thread
 
 
-def test_a_hint_wakes_the_one_who_waits_for_it(waiters: Waiters[str], source: Source) -> None:
+def test_a_hint_wakes_the_one_who_waits_for_it(waiters: Waiters[str], source: Source, room: Room) -> None:
     answers: queue.Queue[Any] = queue.Queue()
     waiting(waiters, "sub_a", answers)
     waiting(waiters, "sub_b", queue.Queue())
     source.ended["sub_a"] = "row a"
     source.hints.put("sub_a")
     assert answers.get(timeout=10) == "row a"
-    assert waiters.count == 1
+    assert room.taken == 1
 
 
 def test_an_end_without_a_hint_is_found(waiters: Waiters[str], source: Source) -> None:
@@ -90,7 +95,7 @@ def test_a_failed_read_is_repeated(waiters: Waiters[str], source: Source) -> Non
 
 
 def test_many_ends_cost_few_reads(source: Source) -> None:
-    waiters: Waiters[str] = Waiters(source.read, source.listen, cap=1000)
+    waiters: Waiters[str] = Waiters(source.read, source.listen, Room(1000))
     answers: queue.Queue[Any] = queue.Queue()
     keys = [f"sub_{number}" for number in range(200)]
     for key in keys:
@@ -104,22 +109,23 @@ def test_many_ends_cost_few_reads(source: Source) -> None:
 
 
 def test_past_the_cap_nobody_waits(source: Source) -> None:
-    waiters: Waiters[str] = Waiters(source.read, source.listen, cap=1)
+    room = Room(1)
+    waiters: Waiters[str] = Waiters(source.read, source.listen, room)
     waiting(waiters, "sub_a", queue.Queue())
     with waiters.ticket("sub_b") as ticket:
         assert ticket is None
     waiters.close()
 
 
-def test_time_that_runs_out_is_no_answer(waiters: Waiters[str]) -> None:
+def test_time_that_runs_out_is_no_answer(waiters: Waiters[str], room: Room) -> None:
     with waiters.ticket("sub_a") as ticket:
         assert ticket is not None
         assert ticket.wait(0.01) is None
-    assert waiters.count == 0
+    assert room.taken == 0
 
 
 def test_closing_answers_everybody(source: Source) -> None:
-    waiters: Waiters[str] = Waiters(source.read, source.listen, cap=10)
+    waiters: Waiters[str] = Waiters(source.read, source.listen, Room(10))
     answers: queue.Queue[Any] = queue.Queue()
     for key in ("sub_a", "sub_b"):
         waiting(waiters, key, answers)
@@ -127,3 +133,19 @@ def test_closing_answers_everybody(source: Source) -> None:
     assert [answers.get(timeout=10), answers.get(timeout=10)] == [None, None]
     with waiters.ticket("sub_c") as ticket:
         assert ticket is None
+
+
+def test_who_waits_for_more_is_not_woken_by_less(waiters: Waiters[str], source: Source) -> None:
+    answers: queue.Queue[Any] = queue.Queue()
+
+    def wait() -> None:
+        with waiters.ticket("bat_a", lambda row: len(row) >= 3) as ticket:
+            answers.put("registered")
+            answers.put(ticket.wait(30) if ticket else "crowded")
+
+    start(wait)
+    assert answers.get(timeout=10) == "registered"
+    for endings in ("a", "aa", "aaa"):
+        source.ended["bat_a"] = endings
+        source.hints.put("bat_a")
+    assert answers.get(timeout=10) == "aaa"
