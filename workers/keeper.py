@@ -4,7 +4,6 @@ import os
 import threading
 import time
 
-import redis
 from structlog import get_logger
 
 from grading import jobs
@@ -30,9 +29,8 @@ class Keeper:
         self._slot: SlotIdentity = here.slot
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
-        self._prober = Prober(here, on_sick=JudgeStep.replace, on_ready=self._wake_up)
+        self._prober = Prober(here, on_sick=JudgeStep.replace, on_ready=here.look_for_more)
         self._deaf_since: float | None = None
-        self._broker = redis.Redis.from_url(here.settings.redis_url, socket_timeout=2, socket_connect_timeout=2)
 
     def start(self) -> None:
         self._thread.start()
@@ -59,17 +57,13 @@ class Keeper:
         if slot.state in (SlotState.STARTING, SlotState.QUARANTINED):
             self._prober.look()
         elif slot.state is SlotState.READY:
-            self._wake_up()
+            self._here.look_for_more()
             self._watch_hearing()
-
-    def _wake_up(self) -> None:
-        bell = jobs.bell_for_idle_slot(self._here.db, self._slot.slot_id, self._slot.incarnation)
-        if bell is not None:
-            self._here.ringer.ring([bell])
 
     def _watch_hearing(self) -> None:
         """An idle slot with bells in its queue that it does not answer has a dead consumer: start afresh."""
-        if not self._bells_lie_there() or not self._idle():
+        # without its broker a worker is not deaf, there is nothing to hear
+        if not self._here.backlog.bells_in(self._slot.queue) or not self._idle():
             self._deaf_since = None
             return
         self._deaf_since = self._deaf_since or time.monotonic()
@@ -80,12 +74,6 @@ class Keeper:
     def _idle(self) -> bool:
         with self._here.db.read() as session:
             return slot_is_idle(session, self._slot.slot_id)
-
-    def _bells_lie_there(self) -> bool:
-        try:
-            return bool(self._broker.llen(self._slot.queue))
-        except (redis.RedisError, OSError):
-            return False  # without its broker a worker is not deaf, there is nothing to hear
 
     def drain(self) -> None:
         """Take no more work."""

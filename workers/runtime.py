@@ -15,7 +15,7 @@ from grading.errors import FenceLost
 from grading.events import Publisher
 from grading.jobs import Claim, SlotIdentity
 from grading.logs import EvaluationLog
-from grading.queue import Ringer
+from grading.queue import Backlog, Ringer
 from grading.settings import Settings
 from workers.cancel import CancelWatch
 
@@ -23,7 +23,6 @@ log = get_logger(__name__)
 
 # the database is away or busy: the same call may succeed later
 TRANSIENT = (OperationalError, InterfaceError, InternalError, PoolTimeout)
-
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,7 @@ class Runtime:
     publisher: Publisher
     evaluations: EvaluationLog
     cancels: CancelWatch
+    backlog: Backlog
 
     def claim(self) -> Claim | None:
         """The best row for this slot, or None; also where the slot has passed to another worker."""
@@ -66,6 +66,8 @@ class Runtime:
 
     def look_for_more(self) -> None:
         """Ring our own bell if rows wait for this slot, in which the database shows an idle lane by now."""
+        if self.backlog.bells_in(self.slot.queue):
+            return  # the next bell is there already
         try:
             bell = jobs.bell_for_idle_slot(self.db, self.slot.slot_id, self.slot.incarnation)
         except (*TRANSIENT, FenceLost) as error:
@@ -110,4 +112,5 @@ def _make(settings: Settings, slot: SlotIdentity, *, forks: bool) -> Runtime:
         publisher=Publisher(settings.redis_url),
         evaluations=EvaluationLog(settings.eval_log),
         cancels=CancelWatch(settings.redis_url),
+        backlog=Backlog(settings.redis_url),
     )

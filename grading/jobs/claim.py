@@ -1,9 +1,11 @@
 """Claiming: a slot takes the best waiting row for itself, under a new fence and a lease."""
 
 from dataclasses import dataclass
+from functools import cache
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from evaluator.submission import Submission as Source
 from grading.clock import now_ms
@@ -11,7 +13,7 @@ from grading.db import Database
 from grading.errors import FenceLost
 from grading.ids import ATTEMPT, new_id
 from grading.jobs.load import running_at
-from grading.jobs.order import Head, eligible, heads, rank
+from grading.jobs.order import Head, at_slot, eligible, heads, rank
 from grading.models import Attempt, Slot, Submission
 from grading.settings import Leases
 from grading.states import SlotState, SubmissionStatus
@@ -81,7 +83,7 @@ def choose(session: Session, slot: Slot) -> Choice:
     beside = bool(running)
     if len(running) >= slot.lanes or any(running):
         return Choice([], beside)
-    ranked = rank(session, list(heads(session, slot, beside=beside)))
+    ranked = rank(session, heads(session, slot, beside=beside))
     if beside:
         first_suspect = next((index for index, head in enumerate(ranked) if head.suspect), len(ranked))
         ranked = ranked[:first_suspect]
@@ -89,17 +91,24 @@ def choose(session: Session, slot: Slot) -> Choice:
 
 
 def _take(session: Session, slot: Slot, head: Head, beside: bool) -> Submission | None:
-    """The conditional statement: the oldest free row of the lane becomes this slot's, or nothing happens."""
-    free = select(Submission.id).where(Submission.lane == head.lane, eligible(slot, beside=beside))
+    """The oldest free row of the lane becomes this slot's, or nothing happens."""
+    return session.scalars(
+        _taking(beside),
+        at_slot(slot) | {"from_lane": head.lane},
+        execution_options={"populate_existing": True, "synchronize_session": False},
+    ).one_or_none()
+
+
+@cache
+def _taking(beside: bool) -> ReturningUpdate[Submission]:
+    """The conditional statement."""
+    from_lane = bindparam("from_lane", type_=Submission.lane.type)
+    free = select(Submission.id).where(Submission.lane == from_lane, eligible(beside=beside))
     if beside:
         free = free.where(Submission.gpu_faults == 0)
-    free = free.order_by(Submission.id).limit(1).with_for_update(skip_locked=True, of=Submission)
-    taken = (
-        update(Submission).where(Submission.id == free.scalar_subquery()).values(status=SubmissionStatus.RUNNING)
-    )
-    return session.scalars(
-        taken.returning(Submission), execution_options={"populate_existing": True, "synchronize_session": False}
-    ).one_or_none()
+    oldest = free.order_by(Submission.id).limit(1).with_for_update(skip_locked=True, of=Submission)
+    taken = update(Submission).where(Submission.id == oldest.scalar_subquery()).values(status=SubmissionStatus.RUNNING)
+    return taken.returning(Submission)
 
 
 def _begin(session: Session, slot: Slot, row: Submission, leases: Leases) -> Claim:

@@ -51,14 +51,14 @@ def fitting(row: Submission, slots: Sequence[Slot]) -> list[Slot]:
     return [slot for slot in fits if slot.id != row.excluded_slot_id] or fits
 
 
-def another_is_idle(slot: Slot) -> ColumnElement[bool]:
-    """Whether another healthy slot, in which nothing runs, may take the row of the enclosing statement."""
+def another_is_idle(slot_id: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether a healthy slot but this one, in which nothing runs, may take the row of the enclosing statement."""
     other, held = aliased(Slot), aliased(Submission)
     busy = select(literal(1)).where(held.slot_id == other.id, status_among(CLAIMED, held)).correlate(other).exists()
     return (
         select(literal(1))
         .where(
-            other.id != slot.id,
+            other.id != slot_id,
             other.state == SlotState.READY,
             other.lease_until_ms > db_now_ms(),
             or_(Submission.gpu_kind.is_(None), other.kind == Submission.gpu_kind),

@@ -1,14 +1,18 @@
-"""Who is next: lanes of waiting rows ranked by aged priority, then fair share, then age. Reads only."""
+"""Who is next: lanes of waiting rows ranked by aged priority, then fair share, then age. Reads only.
+
+Statements are built once and take the slot as parameters (`at_slot`): building them was most of a claim's time.
+"""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-from sqlalchemy import and_, func, literal, or_, select
+from sqlalchemy import CTE, Select, and_, bindparam, case, func, literal, or_, select
 from sqlalchemy.orm import Session, aliased
 from sqlalchemy.sql.elements import ColumnElement
 
-from grading.clock import db_now_ms, now_ms
+from grading.clock import db_now_ms
 from grading.jobs.load import another_is_idle
 from grading.models import IS_CLAIMED, IS_WAITING, Slot, Submission
 from grading.states import SlotState, SubmissionStatus
@@ -21,6 +25,7 @@ class Head:
     """The oldest row of one lane, with what decides between lanes.
 
     A `suspect` lost a device before: it is graded alone in its slot, so that the next loss has one possible cause.
+    `project_served_ms` and `run_served_ms` are when they last got a slot, 0 for never; `now_ms` is when this was read.
     """
 
     lane: str
@@ -30,18 +35,32 @@ class Head:
     project_id: str
     run_id: str | None
     suspect: bool
+    project_served_ms: int
+    run_served_ms: int
+    now_ms: int
+
+    @property
+    def aged_priority(self) -> int:
+        return max(0, self.priority - (self.now_ms - self.created_at_ms) // AGING_MS)
 
 
-def eligible(slot: Slot, *, beside: bool = False) -> ColumnElement[bool]:
-    """Rows that this slot may take. An exclusion lapses where no other healthy slot fits.
+def at_slot(slot: Slot) -> dict[str, str]:
+    """The parameters that `eligible` takes."""
+    return {"at_slot_id": slot.id, "at_slot_kind": slot.kind}
+
+
+@cache
+def eligible(*, beside: bool = False) -> ColumnElement[bool]:
+    """Rows that a slot may take. An exclusion lapses where no other healthy slot fits.
 
     `beside` another grade it may take only what no idle slot may.
     """
+    slot_id, slot_kind = bindparam("at_slot_id", type_=Slot.id.type), bindparam("at_slot_kind", type_=Slot.kind.type)
     other = aliased(Slot)
     alternative = (
         select(literal(1))
         .where(
-            other.id != slot.id,
+            other.id != slot_id,
             other.state == SlotState.READY,
             other.lease_until_ms > db_now_ms(),
             or_(Submission.gpu_kind.is_(None), other.kind == Submission.gpu_kind),
@@ -49,87 +68,93 @@ def eligible(slot: Slot, *, beside: bool = False) -> ColumnElement[bool]:
         .correlate(Submission)
         .exists()
     )
-    conditions = [] if not beside else [~another_is_idle(slot)]
     return and_(
-        *conditions,
         IS_WAITING,
         or_(Submission.status == SubmissionStatus.READY, Submission.needs_build.is_(False)),
-        or_(Submission.gpu_kind.is_(None), Submission.gpu_kind == slot.kind),
+        or_(Submission.gpu_kind.is_(None), Submission.gpu_kind == slot_kind),
         Submission.deadline_at_ms > db_now_ms(),
-        or_(Submission.excluded_slot_id.is_(None), Submission.excluded_slot_id != slot.id, ~alternative),
+        or_(Submission.excluded_slot_id.is_(None), Submission.excluded_slot_id != slot_id, ~alternative),
+        *([~another_is_idle(slot_id)] if beside else []),
     )
 
 
-def lanes(session: Session) -> list[str]:
-    """The lanes that have waiting rows. A loose index scan: its cost is per lane, not per row."""
-    first = select(func.min(Submission.lane).label("lane")).where(IS_WAITING).cte("lanes", recursive=True)
-    following = select(func.min(Submission.lane)).where(IS_WAITING, Submission.lane > first.c.lane)
-    walk = first.union_all(select(following.scalar_subquery()).where(first.c.lane.is_not(None)))
-    return [lane for lane in session.scalars(select(walk.c.lane)) if lane is not None]
-
-
-def heads(session: Session, slot: Slot, *, beside: bool = False) -> Iterator[Head]:
+def heads(session: Session, slot: Slot, *, beside: bool = False) -> list[Head]:
     """The oldest row that this slot may take, of every lane that has one."""
-    for lane in lanes(session):
-        row = session.execute(
-            select(
-                Submission.lane,
-                Submission.id,
-                Submission.priority,
-                Submission.created_at_ms,
-                Submission.project_id,
-                Submission.run_id,
-                Submission.gpu_faults > 0,
-            )
-            .where(Submission.lane == lane, eligible(slot, beside=beside))
-            .order_by(Submission.id)
-            .limit(1)
-        ).one_or_none()
-        if row is not None:
-            yield Head(*row)
+    # two statements: joined into one, Postgres may prefer to read the whole table
+    ids = [found for found in session.scalars(_oldest(beside), at_slot(slot)) if found is not None]
+    return [Head(*row) for row in session.execute(_heads(), {"ids": ids})] if ids else []
 
 
 def rank(session: Session, candidates: list[Head]) -> list[Head]:
-    """Candidates, best first."""
+    """Candidates, best first: submissions without a run share as one run of their project."""
     if len(candidates) < 2:
         return candidates
-    now = now_ms(session)
-    shares = Shares(session)
+    running = session.execute(_running()).all()
+    projects = Counter(project_id for project_id, _ in running)
+    runs = Counter((project_id, run_id) for project_id, run_id in running)
 
-    def key(head: Head) -> tuple[int, int, int, int, int, str]:
-        aged = max(0, head.priority - (now - head.created_at_ms) // AGING_MS)
-        return (aged, *shares.of_project(head), *shares.of_run(head), head.submission_id)
+    def key(head: Head) -> tuple[int | str, ...]:
+        return (
+            head.aged_priority,
+            projects[head.project_id],
+            head.project_served_ms,
+            runs[head.project_id, head.run_id],
+            head.run_served_ms,
+            head.submission_id,
+        )
 
     return sorted(candidates, key=key)
 
 
-class Shares:
-    """What projects and runs have at present: (running grades, when they last got a slot), least first.
+@cache
+def _lanes() -> CTE:
+    """The lanes that have waiting rows. A loose index scan: its cost is per lane, not per row."""
+    first = select(func.min(Submission.lane).label("lane")).where(IS_WAITING).cte("lanes", recursive=True)
+    following = select(func.min(Submission.lane)).where(IS_WAITING, Submission.lane > first.c.lane)
+    return first.union_all(select(following.scalar_subquery()).where(first.c.lane.is_not(None)))
 
-    Submissions without a run share as one run of their project.
-    """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._projects: Counter[str] = Counter()
-        self._runs: Counter[tuple[str, str | None]] = Counter()
-        self._served: dict[tuple[str | None, ...], int] = {}
-        claimed = select(Submission.project_id, Submission.run_id).where(IS_CLAIMED)
-        for project_id, run_id in session.execute(claimed):
-            self._projects[project_id] += 1
-            self._runs[project_id, run_id] += 1
+@cache
+def _oldest(beside: bool) -> Select[str | None]:
+    """For each lane, the id of the oldest row that a slot may take, or None."""
+    lanes = _lanes()
+    oldest = (
+        select(Submission.id)
+        .where(Submission.lane == lanes.c.lane, eligible(beside=beside))
+        .order_by(Submission.id)
+        .limit(1)
+        .correlate(lanes)
+        .scalar_subquery()
+    )
+    return select(oldest).where(lanes.c.lane.is_not(None))
 
-    def of_project(self, head: Head) -> tuple[int, int]:
-        served = self._last_served((head.project_id,), Submission.project_id == head.project_id)
-        return self._projects[head.project_id], served
 
-    def of_run(self, head: Head) -> tuple[int, int]:
-        run = Submission.run_id.is_(None) if head.run_id is None else Submission.run_id == head.run_id
-        where = and_(Submission.project_id == head.project_id, run)
-        return self._runs[head.project_id, head.run_id], self._last_served((head.project_id, head.run_id), where)
+@cache
+def _heads() -> Select[*tuple[Any, ...]]:
+    head = aliased(Submission)
+    return select(
+        head.lane,
+        head.id,
+        head.priority,
+        head.created_at_ms,
+        head.project_id,
+        head.run_id,
+        head.gpu_faults > 0,
+        _served(Submission.project_id == head.project_id),
+        case(
+            (head.run_id.is_(None), _served(Submission.project_id == head.project_id, Submission.run_id.is_(None))),
+            else_=_served(Submission.project_id == head.project_id, Submission.run_id == head.run_id),
+        ),
+        db_now_ms(),
+    ).where(head.id.in_(bindparam("ids", expanding=True)))
 
-    def _last_served(self, key: tuple[str | None, ...], where: ColumnElement[bool]) -> int:
-        if key not in self._served:
-            latest = select(func.max(Submission.claimed_at_ms)).where(where)
-            self._served[key] = self._session.scalar(latest) or 0
-        return self._served[key]
+
+def _served(*where: ColumnElement[bool]) -> ColumnElement[int]:
+    latest = select(func.max(Submission.claimed_at_ms)).where(*where).correlate_except(Submission)
+    return func.coalesce(latest.scalar_subquery(), 0)
+
+
+@cache
+def _running() -> Select[str, str | None]:
+    # counted by the caller: grouped, SQLite prefers an index over all rows to the one over those that run
+    return select(Submission.project_id, Submission.run_id).where(IS_CLAIMED)

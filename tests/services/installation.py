@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+from sqlalchemy import select
 
 from grading import jobs
 from grading.celery_app import make_celery
@@ -18,6 +19,7 @@ from grading.db import Database
 from grading.models import Submission
 from grading.queue import BackgroundRinger, Ringer
 from grading.settings import Settings
+from grading.states import UNFINISHED
 from tests.services.broker import Broker
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -92,7 +94,13 @@ class Installation:
 
     def wait_ended(self, ids: Collection[str], timeout_s: float = 60.0) -> list[Submission]:
         """The rows once all of them have ended."""
-        wait_for(lambda: all(self.row(i).status.finished for i in ids), timeout_s, f"{len(ids)} ends")
+        left = select(Submission.id).where(Submission.id.in_(ids), Submission.status.in_(UNFINISHED)).limit(1)
+
+        def all_ended() -> bool:
+            with self.db.read() as session:
+                return session.scalar(left) is None
+
+        wait_for(all_ended, timeout_s, f"{len(ids)} ends", lambda: "\n".join(p.tail() for p in self.processes))
         return [self.row(i) for i in ids]
 
     def start_worker(self, number: int = 0, *, ready: bool = True, **environment: str) -> "Process":
@@ -149,8 +157,12 @@ class Process:
 
     def terminate(self, timeout_s: float = 60.0) -> int:
         """SIGTERM, and its exit code."""
-        self._process.send_signal(signal.SIGTERM)
+        self.ask_to_end()
         return self._process.wait(timeout_s)
+
+    def ask_to_end(self) -> None:
+        """SIGTERM, without waiting for what comes of it."""
+        self._process.send_signal(signal.SIGTERM)
 
     def freeze(self) -> None:
         for process in self._tree():
