@@ -79,11 +79,13 @@ class Grading:
         except SubmissionFault as fault:
             raise self._explained(fault) from None
         finally:
-            self._pen.empty()
-            if bench.reference_runner is not None:
-                bench.reference_runner.interrupt_fd = None
-            with self._shop.turn.held(self._clock, "clean_up", None):
-                self._shop.benches.give_back(bench)
+            try:
+                self._pen.empty()
+            finally:
+                if bench.reference_runner is not None:
+                    bench.reference_runner.interrupt_fd = None
+                with self._shop.turn.held(self._clock, "clean_up", None):
+                    self._shop.benches.give_back(bench)
 
     def _take_bench(self) -> Bench:
         """A bench with its trusted runner; where memory is short, as soon as another grade has ended."""
