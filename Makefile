@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
 LOCK := requirements/constraints.txt
-CODE := app evaluator grading launcher migrations workers tests examples
+CODE := app benchmarks evaluator grading launcher migrations workers tests examples
 
 .DEFAULT_GOAL := help
 .PHONY: help venv run demo test lint fmt lock clean distclean

@@ -16,7 +16,8 @@ class EvaluatorConfig:
     """`gpu_index` counts devices as the driver does; it is ignored by the `cpu` and `mock` evaluators.
 
     `lanes` grades run beside each other, of which one holds the device at any time: while it is timed, the next one
-    starts and compiles. `state_dir` holds what may outlive a grade (build cache, sockets); `tasks_dir` holds `level*/…py` task files.
+    starts and compiles. `state_dir` holds what may outlive a grade (build cache, sockets); `tasks_dir` holds task files
+    as `level*/…py`.
     `require_isolation` names walls (as `Report.environment["isolation"]` does) without which nothing is graded.
     """
 
