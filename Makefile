@@ -11,7 +11,7 @@ LOCK := requirements/constraints.txt
 CODE := app benchmarks evaluator grading launcher migrations workers tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run demo test lint fmt lock clean distclean
+.PHONY: help venv run demo test chaos lint fmt lock clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ demo: $(RUN_READY)  ## a wrong kernel, then a right one, against a running serve
 test: lint  ## lint, then the whole suite against a real Postgres and a real Redis
 	@$(BIN)/python -m tests.services
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+chaos: $(DEV_READY)  ## kill, freeze and cut off every part at full length (half an hour), and keep the figures
+	CHAOS=full CHAOS_RECORD=benchmarks/results/chaos.json $(BIN)/python -m pytest tests/chaos $(PYTEST_ARGS)
 
 lint: $(DEV_READY)  ## ruff, mypy and the import contracts
 	$(BIN)/ruff check $(CODE)
