@@ -67,6 +67,6 @@ def _duplicate(index: int) -> Problem:
 def _usable(custom_id: Any) -> str | None:
     """What the client called the item, if it can be stored and sent back."""
     try:
-        return str(ItemSchema(only=("custom_id",)).load({"custom_id": custom_id})["custom_id"])
+        return str(ItemSchema().fields["custom_id"].deserialize(custom_id))
     except ma.ValidationError:
         return None

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import marshmallow as ma
 from flask import Request
@@ -55,7 +55,15 @@ def field_errors(messages: Mapping[str, Any]) -> list[FieldError]:
 
 
 class StrictParser(FlaskParser):
-    """webargs' parser with strict JSON, a check of the media type, and problems for errors."""
+    """webargs' parser with strict JSON, a check of the media type, and problems for errors.
+
+    A parameter that does not exist is refused: a misspelt filter must not list everything.
+    """
+
+    DEFAULT_UNKNOWN_BY_LOCATION: ClassVar[dict[str, str | None]] = {
+        **FlaskParser.DEFAULT_UNKNOWN_BY_LOCATION,
+        "query": ma.RAISE,
+    }
 
     def load_json(self, req: Request, schema: ma.Schema) -> Any:
         body = current().bodies.read(req)
