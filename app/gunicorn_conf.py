@@ -24,6 +24,7 @@ threads = 1024
 worker_connections = 4096
 backlog = 2048
 keepalive = 75
+limit_request_line = 8190  # a list of ids
 
 # The main thread beats the heart, so this does not limit how long a request may wait.
 timeout = 30

@@ -25,6 +25,7 @@ from evaluator.report import Report, Timing
 from evaluator.static import check, render
 from evaluator.submission import Submission
 from evaluator.verdicts import Verdict
+from evaluator.version import VERSION
 
 DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*mock:[ \t]*(\w+)((?:[ \t]+\w+=[\w.]+)*)[ \t]*$", re.MULTILINE)
 EVAL_MAX_S = 600.0
@@ -73,7 +74,7 @@ class MockEvaluator:
 
     def describe(self) -> dict[str, Any]:
         """As a judge describes its device."""
-        return {"gpu": "mock", "evaluator": "mock", "mock": True}
+        return {"gpu": "mock", "evaluator": "mock", "grader": VERSION, "mock": True}
 
     def probe(self) -> dict[str, Any]:
         """The device is well unless there is a file `mock-INDEX.sick` in the state folder. Raises GraderFault."""
@@ -100,7 +101,7 @@ class MockEvaluator:
         if speedup is not None:
             interval = (speedup * (1 - SPREAD), speedup * (1 + SPREAD))
             timing = Timing(T_REF_MS, T_REF_MS / speedup, speedup, interval, pairs=10)
-        environment = {"gpu": "mock", "device": "mock", "evaluator": "mock", "mock": True, "isolation": {}}
+        environment = {**self.describe(), "device": "mock", "isolation": {}}
         return Report(verdict, feedback, timing=timing, environment=environment, phases=phases)
 
 
