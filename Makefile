@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 PORT ?= 8000
 PYTEST_ARGS ?=
+PROJECT ?= default
+OLDER_THAN ?= 30d
 
 BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
@@ -11,12 +13,13 @@ LOCK := requirements/constraints.txt
 CODE := app benchmarks evaluator grading launcher migrations workers tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run demo test chaos lint fmt lock clean distclean
+.PHONY: help venv run demo doctor workers key purge test chaos lint fmt lock clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  PORT=8000       where 'make run' listens and 'make demo' looks for a server"
+	@echo "  PROJECT=default OLDER_THAN=30d  for 'make key' and 'make purge'; python -m grading.cli has more"
 	@echo "  PYTHON=python3  the interpreter that creates $(VENV) (3.11 or newer)"
 	@echo "  PYTEST_ARGS=    more arguments for pytest, such as PYTEST_ARGS='tests/app -x'"
 
@@ -25,6 +28,18 @@ run: $(RUN_READY)  ## migrate, then serve API, workers, broker and reaper on htt
 
 demo: $(RUN_READY)  ## a wrong kernel, then a right one, against a running server or one of its own
 	@PORT=$(PORT) exec $(BIN)/python -m launcher.demo
+
+doctor: $(RUN_READY)  ## say whether each part of this installation works, and what to do where it does not
+	@$(BIN)/python -m grading.cli doctor
+
+workers: $(RUN_READY)  ## list the GPUs: state, running grades, faults
+	@$(BIN)/python -m grading.cli workers
+
+key: $(RUN_READY)  ## make an API key for PROJECT (scopes read and submit)
+	@$(BIN)/python -m grading.cli keys make "$(PROJECT)"
+
+purge: $(RUN_READY)  ## remove what ended more than OLDER_THAN ago
+	@$(BIN)/python -m grading.cli purge --older-than "$(OLDER_THAN)"
 
 test: lint  ## lint, then the whole suite against a real Postgres and a real Redis
 	@$(BIN)/python -m tests.services

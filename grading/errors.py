@@ -59,6 +59,13 @@ class IdempotencyMismatch(DomainError):
     title = "The Idempotency-Key was used for another request"
 
 
+class AlreadyEnded(DomainError):
+    """The submission has ended, and an end is for good."""
+
+    code = "already_ended"
+    title = "The submission has ended"
+
+
 class FenceLost(DomainError):
     """The claim is no longer the caller's: it must stop and write nothing."""
 

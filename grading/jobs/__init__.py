@@ -20,8 +20,10 @@ from grading.jobs.episodes import NewEpisode, create_episode
 from grading.jobs.finish import finish, finish_fault
 from grading.jobs.idempotency import Created, Idempotency
 from grading.jobs.leases import hand_back, hand_back_slot, note_phase, renew
+from grading.jobs.purge import Purged, purge
 from grading.jobs.reap import Reaped, Reaper, take_over
 from grading.jobs.regrade import regrade
+from grading.jobs.requeue import held_by, requeue
 from grading.jobs.slots import (
     SlotIdentity,
     hold,
@@ -45,6 +47,7 @@ __all__ = [
     "NewBatch",
     "NewEpisode",
     "NewSubmission",
+    "Purged",
     "Reaped",
     "Reaper",
     "SlotIdentity",
@@ -63,17 +66,20 @@ __all__ = [
     "finish_fault",
     "hand_back",
     "hand_back_slot",
+    "held_by",
     "hold",
     "let_go",
     "missing_bells",
     "note_phase",
     "note_probe",
+    "purge",
     "quarantine",
     "register_slot",
     "regrade",
     "release_slot",
     "renew",
     "renew_slot",
+    "requeue",
     "set_slot_state",
     "submit",
     "take_over",
