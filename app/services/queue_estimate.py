@@ -6,26 +6,46 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
+from structlog import get_logger
 
 from grading.clock import db_now_ms
 from grading.db import Database
 from grading.models import IS_WAITING, Slot, Submission
 from grading.states import WAITING, SlotState, SubmissionStatus
 
+log = get_logger(__name__)
+
 FRESH_S = 1.0
+STALE_S = 5.0
 SAMPLE = 20
+# places up to here are exact; beyond, every so manyth row is known
+EXACT = 1000
+STRIDE = 100
 
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """`waiting` holds (priority, id), sorted; `eval_s` is None where nothing was graded yet."""
+    """`waiting` holds (priority, id) of some rows, sorted, and `places` theirs; `eval_s` is None before any grade."""
 
     taken_at: float
     waiting: list[tuple[int, str]]
+    places: list[int]
     slots: int
     eval_s: float | None
+
+    @property
+    def age_s(self) -> float:
+        return time.monotonic() - self.taken_at
+
+    def place(self, row: Submission) -> int:
+        """1 is next; of a row that came in since, the one after the last that is known."""
+        index = bisect_left(self.waiting, (row.priority, row.id))
+        if index < len(self.waiting) and self.waiting[index] == (row.priority, row.id):
+            return self.places[index]
+        return self.places[index - 1] + 1 if index else 1
 
 
 class QueueEstimates:
@@ -40,28 +60,37 @@ class QueueEstimates:
         """Position by priority and age, and the time that as many recent grades took; None once it runs."""
         if row.status not in WAITING:
             return None
-        snapshot = self._fresh()
-        position = bisect_left(snapshot.waiting, (row.priority, row.id)) + 1
+        snapshot = self._recent()
+        position = snapshot.place(row)
         eta_s = None
         if snapshot.eval_s is not None and snapshot.slots:
             eta_s = round(position * snapshot.eval_s / snapshot.slots, 3)
         return {"position": position, "eta_s": eta_s}
 
-    def _fresh(self) -> _Snapshot:
-        """One request a second takes a new picture; the others use the one there is meanwhile."""
+    def _recent(self) -> _Snapshot:
+        """The picture there is, while a new one is taken beside the requests; they wait only for one after a pause."""
         snapshot = self._snapshot
-        if snapshot is not None and time.monotonic() - snapshot.taken_at < FRESH_S:
-            return snapshot
-        if not self._refreshing.acquire(blocking=snapshot is None):
-            return snapshot or self._fresh()
+        if snapshot is None or snapshot.age_s > STALE_S:
+            with self._refreshing:
+                if self._snapshot is snapshot:
+                    self._refresh()
+                assert self._snapshot is not None
+                return self._snapshot
+        if snapshot.age_s > FRESH_S and self._refreshing.acquire(blocking=False):
+            threading.Thread(target=self._refresh_beside, name="queue-picture", daemon=True).start()
+        return snapshot
+
+    def _refresh_beside(self) -> None:
         try:
-            if self._snapshot is snapshot:
-                with self._db.read() as session:
-                    self._snapshot = _take(session)
-            assert self._snapshot is not None
-            return self._snapshot
+            self._refresh()
+        except SQLAlchemyError as error:
+            log.warning("queue_not_seen", error=repr(error))
         finally:
             self._refreshing.release()
+
+    def _refresh(self) -> None:
+        with self._db.read() as session:
+            self._snapshot = _take(session)
 
 
 def eval_mean_s(session: Session) -> float | None:
@@ -82,11 +111,17 @@ def eval_mean_s(session: Session) -> float | None:
 
 
 def _take(session: Session) -> _Snapshot:
-    waiting = session.execute(select(Submission.priority, Submission.id).where(IS_WAITING)).all()
+    """The database counts, and few rows come here: sorting all of them would hold up every request of the process."""
+    place = func.row_number().over(order_by=(Submission.priority, Submission.id)).label("place")
+    # the condition on the lane leads SQLite to the index of waiting rows, past all that have ended
+    queue = select(Submission.priority, Submission.id, place).where(IS_WAITING, Submission.lane > "").subquery()
+    known = or_(queue.c.place <= EXACT, queue.c.place % STRIDE == 0)
+    rows = session.execute(select(queue).where(known).order_by(queue.c.place)).all()
     slots = select(func.count()).where(Slot.state == SlotState.READY, Slot.lease_until_ms > db_now_ms())
     return _Snapshot(
         taken_at=time.monotonic(),
-        waiting=sorted((priority, submission_id) for priority, submission_id in waiting),
+        waiting=[(priority, submission_id) for priority, submission_id, _ in rows],
+        places=[number for _, _, number in rows],
         slots=session.scalars(slots).one(),
         eval_s=eval_mean_s(session),
     )
