@@ -36,7 +36,7 @@ class ApiBlueprint(Blueprint):
                 return view(*args, **kwargs)
 
             # where keys are in use the document demands one by default: see `app.openapi`
-            documented = self.doc(**{"x-scope": scope})(admitted)
+            documented = self.doc(operationId=view.__name__, **{"x-scope": scope})(admitted)
             return cast(View, self._refusals(KEYED)(documented))
 
         return decorate
@@ -55,8 +55,12 @@ class ApiBlueprint(Blueprint):
         return decorate
 
     def open_to_all(self) -> Callable[[View], View]:
-        """Answer without a key."""
-        return cast(Callable[[View], View], self.doc(security=OPEN))
+        """Answer without a key. Goes below `route`."""
+
+        def decorate(view: View) -> View:
+            return cast(View, self.doc(operationId=view.__name__, security=OPEN)(view))
+
+        return decorate
 
     def problems(self, *statuses: int) -> Callable[[View], View]:
         """Document the statuses with which a route may refuse, besides those that any route may."""

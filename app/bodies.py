@@ -35,12 +35,13 @@ class BodyReader:
         """The whole body, kept for who asks again. Raises Problem (408) where it takes too long."""
         with self._timed(request.environ.get("gunicorn.socket")) as reading:
             try:
-                return request.get_data(cache=True)
+                body = request.get_data(cache=True)
             except (ClientDisconnected, OSError):
                 if reading is None or not reading.late:
                     raise
-        detail = f"The body did not arrive within {self._limit_s:g} s."
-        raise Problem(ErrorCode.BODY_TOO_SLOW, detail, headers={"Connection": "close"})
+        if reading is not None and reading.late:
+            raise Problem(ErrorCode.BODY_TOO_SLOW, f"The body did not arrive within {self._limit_s:g} s.")
+        return body
 
     @contextlib.contextmanager
     def _timed(self, connection: socket.socket | None) -> Iterator[_Reading | None]:

@@ -9,10 +9,12 @@ from flask import Flask, current_app
 from sqlalchemy import select
 from sqlalchemy.orm import defer
 
+from app import metrics
 from app.auth import Gate
 from app.bodies import BodyReader
 from app.hangups import Hangups
 from app.limiting import RateLimits
+from app.services.gauges import DatabaseCollector
 from app.services.queue_estimate import QueueEstimates
 from app.waiters import Room, Waiters
 from evaluator.tasks import Catalogue
@@ -53,6 +55,7 @@ class Context:
     waiters: Waiters[Submission]
     batch_waiters: Waiters[Batch]
     queue: QueueEstimates
+    gauges: DatabaseCollector
 
     def stop_waiting(self) -> None:
         """Answer all waiting clients at once, because the process is to end."""
@@ -83,7 +86,7 @@ def make_context(settings: Settings) -> Context:
     """Read the tasks and prepare connections; nothing is connected yet. Raises SettingsError or TaskSetError."""
     db = Database(settings.database_url, pool_size=CONNECTIONS)
 
-    waiting = Room(WAITERS_MAX)
+    waiting = Room(WAITERS_MAX, metrics.waiting.inc, metrics.waiting.dec)
     return Context(
         settings=settings,
         db=db,
@@ -100,6 +103,7 @@ def make_context(settings: Settings) -> Context:
         waiters=Waiters(partial(ended_submissions, db), partial(ended, settings.redis_url, "submission"), waiting),
         batch_waiters=Waiters(partial(batches, db), partial(ended, settings.redis_url, "batch"), waiting),
         queue=QueueEstimates(db),
+        gauges=DatabaseCollector(db),
     )
 
 

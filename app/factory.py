@@ -6,6 +6,7 @@ from app.api import BLUEPRINTS
 from app.api.docs import docs_blueprint
 from app.context import Context, install
 from app.limiting import tell_what_is_left
+from app.metrics import install_metrics
 from app.openapi import install_openapi
 from app.problems import register_error_handlers
 from app.version import API_VERSION
@@ -19,6 +20,7 @@ def create_app(context: Context) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES_MAX
     app.json.sort_keys = False  # type: ignore[attr-defined]
     install(app, context)
+    install_metrics(app)
     register_error_handlers(app)
     api = install_openapi(app)
     for blueprint in BLUEPRINTS:

@@ -4,9 +4,15 @@ import signal
 import sys
 from typing import Any
 
-from app.access import require_keys_beyond_loopback
-from app.context import KEY
-from grading.settings import SettingsError, load
+from app import metrics_folder
+
+metrics_folder.prepare()  # before the next line imports Prometheus
+
+from prometheus_client.multiprocess import mark_process_dead  # noqa: E402
+
+from app.access import require_keys_beyond_loopback  # noqa: E402
+from app.context import KEY  # noqa: E402
+from grading.settings import SettingsError, load  # noqa: E402
 
 try:
     _settings = load()
@@ -38,6 +44,15 @@ loglevel = "warning"
 def when_ready(server: Any) -> None:
     """Look at the sockets that are really there, whoever named their addresses."""
     require_keys_beyond_loopback([listener.sock for listener in server.LISTENERS])
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    """Nobody waits in a process that has ended."""
+    mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
+
+
+def on_exit(server: Any) -> None:
+    metrics_folder.remove()
 
 
 def post_worker_init(worker: Any) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flask import request
+from flask import g, request
 from werkzeug.http import parse_dict_header
 
 from app.auth import identity
@@ -35,6 +35,12 @@ CREATED_AND_WAITED = CREATED | WAITED
 
 def waiting(ctx: Context, query: Mapping[str, Any]) -> tuple[Wait, dict[str, str]]:
     """(the wait, headers that say so): `?wait=`, else `Prefer: wait=`, clamped to the cap; none without either."""
+    wait, applied = _asked_wait(ctx, query)
+    g.waits = wait.seconds > 0  # such a request is no measure of how quickly we answer
+    return wait, applied
+
+
+def _asked_wait(ctx: Context, query: Mapping[str, Any]) -> tuple[Wait, dict[str, str]]:
     cap, connection = ctx.settings.wait_max_s, request.environ.get("gunicorn.socket")
     if query.get("wait") is not None:
         return Wait(min(query["wait"], cap), connection), {}

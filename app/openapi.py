@@ -1,13 +1,18 @@
 """The OpenAPI 3.1 document, generated from the routes and schemas."""
 
 import http
+import json
+from functools import cached_property
 from typing import Any
 
-from flask import Flask
+from flask import Flask, Response
 from flask_smorest import Api
 
+from app.context import current
+from app.document import finish
 from app.problems import MEDIA_TYPE
 from app.routing import CONVERTERS, install_converters, path_schema
+from app.schemas.batches import BatchItem
 from app.schemas.common import ProblemSchema
 from app.version import API_VERSION
 
@@ -33,6 +38,15 @@ class GraderApi(Api):
 
     def _register_error_handlers(self) -> None:
         """Left to `app.problems`, which knows more kinds of error."""
+
+    @cached_property
+    def _finished(self) -> str:
+        """Made once, with the first request, when all routes are there."""
+        self.spec.components.schema("BatchItem", schema=BatchItem)
+        return json.dumps(finish(self.spec.to_dict(), current()), indent=1)
+
+    def _openapi_json(self) -> Response:
+        return Response(self._finished, mimetype="application/json")
 
 
 def install_openapi(app: Flask) -> GraderApi:

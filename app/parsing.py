@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 import marshmallow as ma
 from flask import Request
@@ -60,7 +60,7 @@ class StrictParser(FlaskParser):
     A parameter that does not exist is refused: a misspelt filter must not list everything.
     """
 
-    DEFAULT_UNKNOWN_BY_LOCATION: ClassVar[dict[str, str | None]] = {
+    DEFAULT_UNKNOWN_BY_LOCATION: dict[str, str | None] = {  # noqa: RUF012 - declared so where it comes from
         **FlaskParser.DEFAULT_UNKNOWN_BY_LOCATION,
         "query": ma.RAISE,
     }

@@ -11,6 +11,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from structlog import get_logger
 from werkzeug.exceptions import HTTPException
 
+from app import metrics
 from app.error_codes import ErrorCode
 from grading.errors import DomainError
 
@@ -61,6 +62,7 @@ class Problem(Exception):
         }
 
     def response(self) -> Response:
+        metrics.refusals.labels(self.kind.code).inc()
         headers = dict(self.headers)
         if self.kind.status in (429, 503):
             headers.setdefault("Retry-After", str(RETRY_AFTER_S))

@@ -17,10 +17,13 @@ RETRY_S = 0.5
 
 
 class Room:
-    """Places for waiting requests, shared by all that may be waited for."""
+    """Places for waiting requests, shared by all that may be waited for; `entered` and `left` are told of each."""
 
-    def __init__(self, places: int) -> None:
+    def __init__(
+        self, places: int, entered: Callable[[], None] = lambda: None, left: Callable[[], None] = lambda: None
+    ) -> None:
         self._lock = threading.Lock()
+        self._entered, self._left = entered, left
         self._places, self._taken = places, 0
 
     @property
@@ -33,11 +36,13 @@ class Room:
             if self._taken >= self._places:
                 return False
             self._taken += 1
-            return True
+        self._entered()
+        return True
 
     def leave(self) -> None:
         with self._lock:
             self._taken -= 1
+        self._left()
 
 
 class Ticket(Generic[Row]):

@@ -1,6 +1,6 @@
 """The routes, one file per resource. A route reads its input, calls one service and answers; it decides nothing."""
 
-from app.api import batches, episodes, health, meta, queue, runs, submissions, tasks
+from app.api import batches, episodes, health, meta, metrics, queue, runs, submissions, tasks
 
 BLUEPRINTS = (
     episodes.blueprint,
@@ -11,4 +11,5 @@ BLUEPRINTS = (
     queue.blueprint,
     health.blueprint,
     meta.blueprint,
+    metrics.blueprint,
 )

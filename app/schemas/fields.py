@@ -7,6 +7,7 @@ import marshmallow as ma
 from marshmallow import fields, validate
 
 LABELS_MAX = 32
+LABEL_NAME_MAX = 64
 NO_NUL = r"^[^\u0000]*$"
 RUN_ID = r"^(?!\.{1,2}$)[^/\u0000-\u001f\u007f]{1,128}$"
 JSON_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -25,7 +26,8 @@ class Text(fields.String):
     """A string that every database and encoding can hold: no NUL and no lone surrogate."""
 
     def __init__(self, **kwargs: Any) -> None:
-        kwargs["metadata"] = {"pattern": NO_NUL} | kwargs.get("metadata", {})
+        if not isinstance(kwargs.get("validate"), Pattern):
+            kwargs["metadata"] = {"pattern": NO_NUL} | kwargs.get("metadata", {})
         super().__init__(**kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
@@ -87,12 +89,9 @@ class Labels(fields.Dict):
     """Free key-value text that a client hangs on its objects."""
 
     def __init__(self, **kwargs: Any) -> None:
-        kwargs["metadata"] = {
-            "maxProperties": LABELS_MAX,
-            "propertyNames": {"minLength": 1, "maxLength": 64, "pattern": NO_NUL},
-        } | kwargs.get("metadata", {})
+        kwargs["metadata"] = {"maxProperties": LABELS_MAX} | kwargs.get("metadata", {})
         super().__init__(
-            keys=Text(validate=validate.Length(min=1, max=64)),
+            keys=Text(validate=validate.Length(min=1, max=LABEL_NAME_MAX)),
             values=Text(validate=validate.Length(max=256)),
             validate=validate.Length(max=LABELS_MAX),
             **kwargs,

@@ -1,0 +1,110 @@
+"""What Prometheus is told about the queue, the slots and the endings, read from the database when it asks."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+from structlog import get_logger
+
+from grading.clock import now_ms
+from grading.db import Database
+from grading.models import IS_CLAIMED, IS_UNFINISHED, IS_WAITING, Slot, Submission
+from grading.states import UNFINISHED, SlotState
+
+log = get_logger(__name__)
+
+PREFIX = "kernel_grader"
+# endings are stamped before they are committed: what is older than this has been committed or never will be
+SETTLED_MS = 60_000
+
+
+class EndingTotals:
+    """How many submissions ended how. Old endings are counted once and remembered, so that a look stays cheap."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._settled: Counter[tuple[str, str]] = Counter()
+        self._until_ms = 0
+
+    def read(self, session: Session) -> Counter[tuple[str, str]]:
+        """Counts by (status, verdict or "")."""
+        with self._lock:
+            settled_ms = now_ms(session) - SETTLED_MS
+            self._settled += self._count(session, self._until_ms, settled_ms)
+            self._until_ms = max(self._until_ms, settled_ms)
+            return self._settled + self._count(session, self._until_ms, None)
+
+    def _count(self, session: Session, after_ms: int, until_ms: int | None) -> Counter[tuple[str, str]]:
+        found = select(Submission.status, Submission.verdict, func.count()).where(Submission.finished_at_ms > after_ms)
+        if until_ms is not None:
+            found = found.where(Submission.finished_at_ms <= until_ms)
+        rows = session.execute(found.group_by(Submission.status, Submission.verdict))
+        return Counter({(str(status), str(verdict or "")): count for status, verdict, count in rows})
+
+
+class DatabaseCollector(Collector):
+    """One look per scrape. Without the database there is one metric, which says so."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._totals = EndingTotals()
+
+    def collect(self) -> Iterator[Metric]:
+        try:
+            with self._db.read() as session:
+                found = [*_queue(session), *_slots(session), _endings(self._totals.read(session))]
+        except SQLAlchemyError as error:
+            log.warning("metrics_without_database", error=str(error).splitlines()[0])
+            found = []
+        yield GaugeMetricFamily(f"{PREFIX}_database_up", "Whether the database answered.", value=float(bool(found)))
+        yield from found
+
+
+def _queue(session: Session) -> Iterator[Metric]:
+    now = now_ms(session)
+    by_status = select(Submission.status, func.count()).where(IS_UNFINISHED).group_by(Submission.status)
+    counts = dict.fromkeys(UNFINISHED, 0) | {status: count for status, count in session.execute(by_status)}  # noqa: C416
+    unfinished = GaugeMetricFamily(f"{PREFIX}_unfinished", "Submissions that have not ended.", labels=["status"])
+    for status, count in counts.items():
+        unfinished.add_metric([str(status)], count)
+    yield unfinished
+    depth = GaugeMetricFamily(f"{PREFIX}_queue_depth", "Waiting submissions by queue.", labels=["queue"])
+    age = GaugeMetricFamily(f"{PREFIX}_queue_oldest_seconds", "Age of the oldest waiting one.", labels=["queue"])
+    waiting = select(Submission.queue, func.count(), func.min(Submission.created_at_ms)).where(IS_WAITING)
+    for queue, count, oldest_ms in session.execute(waiting.group_by(Submission.queue)):
+        depth.add_metric([queue or ""], count)
+        age.add_metric([queue or ""], max(now - oldest_ms, 0) / 1000)
+    yield from (depth, age)
+
+
+def _slots(session: Session) -> Iterator[Metric]:
+    running = select(Submission.slot_id, func.count()).where(IS_CLAIMED).group_by(Submission.slot_id)
+    running_at: dict[Any, int] = {slot_id: count for slot_id, count in session.execute(running)}  # noqa: C416
+    slots = session.scalars(select(Slot)).all()
+    states = Counter(slot.state for slot in slots)
+    by_state = GaugeMetricFamily(f"{PREFIX}_slots", "Slots by state.", labels=["state"])
+    for state in SlotState:
+        by_state.add_metric([str(state)], states[state])
+    yield by_state
+    names = ["slot", "kind"]
+    grades = GaugeMetricFamily(f"{PREFIX}_slot_running", "Grades that run in a slot.", labels=names)
+    faults = CounterMetricFamily(f"{PREFIX}_slot_faults", "Faults of a slot's device.", labels=names)
+    for slot in slots:
+        grades.add_metric([slot.id, slot.kind], running_at.get(slot.id, 0))
+        faults.add_metric([slot.id, slot.kind], slot.faults)
+    yield from (grades, faults)
+
+
+def _endings(totals: Counter[tuple[str, str]]) -> Metric:
+    endings = CounterMetricFamily(
+        f"{PREFIX}_endings", "Submissions that ended, by status and verdict.", labels=["status", "verdict"]
+    )
+    for (status, verdict), count in sorted(totals.items()):
+        endings.add_metric([status, verdict], count)
+    return endings

@@ -1,0 +1,97 @@
+"""Slow and vanished clients: neither keeps anything of the server."""
+
+import json
+import socket
+import time
+
+import httpx
+
+from app.bodies import BodyReader
+from app.hangups import Hangups
+from tests.app.conftest import Keyed
+from tests.app.test_episodes import TASK, source
+
+
+def request(method: str, path: str, token: str, body: bytes, length: int) -> bytes:
+    return (
+        f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    ).encode() + body
+
+
+def test_a_slow_body_is_answered_with_408(keyed: Keyed) -> None:
+    url, token = httpx.URL(keyed.url), keyed.key("slow")
+    with socket.create_connection((url.host, url.port or 80), timeout=30) as slow:
+        slow.sendall(request("POST", "/submissions", token, b"{", 100))
+        for _ in range(4):  # drop by drop, for longer than the two seconds that this server gives
+            time.sleep(0.4)
+            slow.sendall(b" ")
+        answer = slow.makefile("rb").read()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 408")
+    assert b"application/problem+json" in head
+    assert json.loads(body)["code"] == "body_too_slow"
+
+
+def test_a_slow_body_that_arrives_in_time_is_read(keyed: Keyed) -> None:
+    url, token = httpx.URL(keyed.url), keyed.key("slow")
+    body = json.dumps({"task_id": TASK, "code": "x"}).encode()
+    with socket.create_connection((url.host, url.port or 80), timeout=30) as slow:
+        slow.sendall(request("POST", "/submissions", token, body[:5], len(body)))
+        time.sleep(0.5)
+        slow.sendall(body[5:])
+        assert slow.recv(100).startswith(b"HTTP/1.1 202")
+
+
+def test_a_waiting_client_that_goes_away_is_noticed(keyed: Keyed) -> None:
+    url, token = httpx.URL(keyed.url), keyed.key("gone", "admin")
+    with keyed.client("gone") as holder:
+        body = {"task_id": TASK, "code": source("correct eval_s=60")}
+        name = holder.post("/submissions", json=body).json()["id"]
+        with socket.create_connection((url.host, url.port or 80), timeout=30) as leaver:
+            leaver.sendall(request("GET", f"/submissions/{name}?wait=60", token, b"", 0))
+            wait_for_waiters(holder, 1)
+        wait_for_waiters(holder, 0)  # long before its minute is over
+        assert holder.get(f"/submissions/{name}").json()["status"] in ("queued", "running")  # and cancelled nothing
+        holder.post(f"/submissions/{name}/cancel")
+
+
+def wait_for_waiters(api: httpx.Client, count: int) -> None:
+    for _ in range(200):
+        for line in api.get("/metrics").text.splitlines():
+            if line.startswith("kernel_grader_waiting_requests") and float(line.rpartition(" ")[2]) == count:
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"never were {count} waiting")
+
+
+def test_hangups_calls_once_and_only_while_it_watches() -> None:
+    hangups, gone = Hangups(), []
+    for leaves_within in (True, False):
+        here, there = socket.socketpair()
+        with here, there:
+            with hangups.watching(here, lambda: gone.append(1)):
+                if leaves_within:
+                    there.close()
+                    for _ in range(200):
+                        if gone:
+                            break
+                        time.sleep(0.01)
+            there.close()
+    time.sleep(0.05)
+    assert gone == [1]
+    with hangups.watching(None, lambda: gone.append(1)):
+        pass
+
+
+def test_body_readers_leave_connections_alone_that_were_in_time() -> None:
+    reader = BodyReader(0.1)
+    here, there = socket.socketpair()
+    with here, there:
+        with reader._timed(here) as reading:
+            pass
+        time.sleep(0.2)
+        assert reading is not None
+        assert not reading.late
+        there.sendall(b"x")
+        assert here.recv(1) == b"x"
