@@ -112,9 +112,12 @@ class Installation:
     def start_reaper(self) -> "Process":
         return self.start(["-m", "workers.reaper"], "reaper", {})
 
-    def start(self, arguments: Sequence[str], name: str, environment: dict[str, str]) -> "Process":
+    def start(
+        self, arguments: Sequence[str], name: str, environment: dict[str, str], prefix: Sequence[str] = ()
+    ) -> "Process":
+        """`prefix` is a command that runs the process, such as setpriv with its options."""
         log = self.data_dir / f"{name}-{len(self.processes)}.log"
-        process = Process(arguments, log, {**os.environ, **self.environment, **environment})
+        process = Process([*prefix, sys.executable, *arguments], log, {**os.environ, **self.environment, **environment})
         self.processes.append(process)
         return process
 
@@ -127,11 +130,11 @@ class Installation:
 class Process:
     """A real process of the product, with its output in a file."""
 
-    def __init__(self, arguments: Sequence[str], log: Path, environment: dict[str, str]) -> None:
+    def __init__(self, command: Sequence[str], log: Path, environment: dict[str, str]) -> None:
         self.log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                [sys.executable, *arguments], cwd=REPOSITORY, env=environment, stdout=output, stderr=subprocess.STDOUT
+                command, cwd=REPOSITORY, env=environment, stdout=output, stderr=subprocess.STDOUT
             )
 
     @property

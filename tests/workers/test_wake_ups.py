@@ -9,7 +9,7 @@ from grading.models import Attempt, Submission
 from grading.states import SubmissionStatus
 from tests.services.installation import Installation, Process, source, wait_for
 
-SUBMISSIONS = 500
+SUBMISSIONS = 250
 SLOTS = 4
 
 
