@@ -25,6 +25,7 @@ class Pen:
         """Take hold of a runner that has just been forked."""
         self._leash.attach(runner.pid)
         self._watched = self._leash.hold
+        runner.before_death = self._watched.strike
         self._warden.watch(self._watched)
 
     def freeze(self) -> None:

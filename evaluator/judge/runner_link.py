@@ -61,6 +61,7 @@ class RunnerLink:
         self._reap = reap
         self._trusted = trusted
         self.interrupt_fd = interrupt_fd
+        self.before_death: Callable[[], None] | None = None
         self.on_death: Callable[[], None] | None = None
         self._next_call = 0
         self._dead = False
@@ -145,6 +146,8 @@ class RunnerLink:
             return None
         self._dead = True
         self._channel.close()
+        if self.before_death is not None:
+            self.before_death()
         status = self._reap()
         if self.on_death is not None:
             self.on_death()

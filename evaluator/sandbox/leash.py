@@ -36,7 +36,7 @@ class Leash:
         self._former_memory_kills = 0
 
     @classmethod
-    def take(cls, name: str, *, memory_bytes: int, processes: int = 1024) -> Self:
+    def take(cls, name: str, *, memory_bytes: int, processes: int = 512) -> Self:
         """Take what the machine offers; `name` (letters, digits, dashes) is for people who look at cgroups.
 
         Raises GraderFault where no uid is free.

@@ -37,7 +37,7 @@ class Policy:
     memory_bytes: int = 16 * GIB
     file_bytes: int = 2 * GIB
     open_files: int = 4096
-    processes: int = 1024
+    processes: int = 512
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -33,10 +33,10 @@ class ModelNew(nn.Module):
         for folder in pathlib.Path("/proc").iterdir():
             if not folder.name.isdigit() or int(folder.name) == os.getpid():
                 continue
-            for name in ("mem", "maps", "fd", "environ", "cmdline"):
+            for name in ("mem", "maps", "fd", "environ"):
                 try:
                     path = folder / name
-                    content = os.listdir(path) if name == "fd" else path.open("rb").read(64)
+                    content = os.readlink(path / "0") if name == "fd" else path.open("rb").read(64)
                 except OSError:
                     continue
                 if content:
