@@ -1,9 +1,11 @@
 """The judge's hold on the one candidate that runs for it: identity, cgroup, scratch, and a warden should we die."""
 
 from evaluator.config import EvaluatorConfig
+from evaluator.errors import GraderFault, SubmissionFault
 from evaluator.judge.runner_link import RunnerLink
 from evaluator.runner.main import ALLOCATOR_NAME
 from evaluator.sandbox import Hold, Leash, Policy, Warden
+from evaluator.verdicts import Verdict
 
 
 class Pen:
@@ -29,8 +31,14 @@ class Pen:
         self._warden.watch(self._watched)
 
     def freeze(self) -> None:
-        """Return once every process of the candidate stands still."""
-        self._leash.freeze()
+        """Return once every process of the candidate stands still. Raises SubmissionFault where one does not.
+
+        What keeps a process from being stopped is what it does itself, and must not end in no verdict.
+        """
+        try:
+            self._leash.freeze()
+        except GraderFault as fault:
+            raise SubmissionFault(Verdict.RUNTIME_ERROR, f"the process could not be stopped: {fault.detail}") from None
 
     def thaw(self) -> None:
         """Let the candidate go on."""

@@ -32,7 +32,7 @@ LIMITS = {
         correctness_trials=3,
         runner_memory_bytes=1 << 30,
     ),
-    "gpu": Limits(first_call_s=60.0, call_s=5.0, timing_s=1.0, timing_pairs_max=12),
+    "gpu": Limits(first_call_s=25.0, call_s=5.0, timing_s=1.0, timing_pairs_max=12),
 }
 
 

@@ -1,7 +1,7 @@
 # task: level1/19_ReLU
 # language: cuda
 # device: gpu
-# tries: call torch from C++, through the dispatcher and past it, beside a kernel that copies
+# tries: call torch's kernels from C++ past the dispatcher, beside a kernel that copies
 # static: evades
 # verdicts: format_violation
 import torch
