@@ -93,7 +93,8 @@ def note_probe(
 ) -> Slot:
     """Record what a look at the device found, in which a starting or quarantined slot's future lies.
 
-    A clean probe opens it (a held one drains), another keeps or puts it in quarantine. Raises FenceLost.
+    A clean probe opens it (a held one drains), another keeps or puts it in quarantine. One that is closing stays as it
+    is: its judge may be gone already. Raises FenceLost.
     """
     with db.write() as session:
         slot = _held(session, slot_id, incarnation)
@@ -101,11 +102,13 @@ def note_probe(
         slot.probe, slot.probed_at_ms = probe, now
         if environment is not None:
             slot.environment = environment
+        if slot.state in (SlotState.DRAINING, SlotState.GONE):
+            return slot
         if not healthy:
             _change(slot, SlotState.QUARANTINED, str(probe.get("detail", "the device is not well"))[:REASON_MAX], now)
         elif slot.held:
             _change(slot, SlotState.DRAINING, HELD, now)
-        elif slot.state in (SlotState.STARTING, SlotState.QUARANTINED):
+        else:
             _change(slot, SlotState.READY, None, now)
         return slot
 

@@ -222,6 +222,35 @@ def test_a_quarantine_outlives_its_worker(db: Database) -> None:
     assert jobs.register_slot(db, again, LAPSED).state is SlotState.QUARANTINED
 
 
+def test_a_probe_decides_over_a_slot_that_is_open(db: Database) -> None:
+    slot = open_slot(db)
+
+    def probe(healthy: bool) -> SlotState:
+        found = {"ok": healthy, "detail": "wrong sums"}
+        return jobs.note_probe(db, slot.id, slot.incarnation, found, healthy=healthy).state
+
+    assert probe(False) is SlotState.QUARANTINED
+    submit(db)
+    assert claim(db, slot) is None
+    assert probe(True) is SlotState.READY
+    jobs.set_slot_state(db, slot.id, slot.incarnation, SlotState.DRAINING)
+    assert [probe(healthy) for healthy in (False, True)] == [SlotState.DRAINING] * 2
+    jobs.release_slot(db, slot.id, slot.incarnation)
+    assert probe(False) is SlotState.GONE
+
+
+def test_a_successor_gives_up_what_was_left_behind(db: Database) -> None:
+    slot = open_slot(db)
+    left, kept = submit(db), submit(db)
+    must_claim(db, slot)
+    jobs.release_slot(db, slot.id, slot.incarnation)
+    successor = open_slot(db, incarnation="second", lanes=2)
+    must_claim(db, successor)
+    assert jobs.take_over(db, slot.id, "first", LEASES).returned == [], "the slot has passed on"
+    assert jobs.take_over(db, slot.id, "second", LEASES).returned == [left.id]
+    assert (row(db, left.id).losses, row(db, kept.id).status) == (1, SubmissionStatus.RUNNING)
+
+
 def test_what_a_candidate_printed_can_be_stored(db: Database) -> None:
     slot = open_slot(db)
     submit(db)

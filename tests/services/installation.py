@@ -158,6 +158,10 @@ class Process:
     def tail(self) -> str:
         return "\n".join(self.log.read_text().splitlines()[-30:])
 
+    def wait(self, timeout_s: float) -> int:
+        """Its exit code, once it has ended by itself."""
+        return self._process.wait(timeout_s)
+
     def terminate(self, timeout_s: float = 60.0) -> int:
         """SIGTERM, and its exit code."""
         self.ask_to_end()

@@ -3,8 +3,10 @@
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from sqlalchemy import func, select
 
+from grading.celery_app import make_celery
 from grading.models import Attempt, Submission
 from grading.states import SubmissionStatus
 from tests.services.installation import Installation, Process, source, wait_for
@@ -59,6 +61,17 @@ def test_submitted_while_the_broker_is_away(installed: Installation) -> None:
     installed.broker.start()
     ended = installed.wait_ended([row.id for row in rows], 30)
     assert {row.attempt for row in ended} == {1}
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_worker_that_is_deaf_to_its_bells_ends_itself(installed: Installation) -> None:
+    worker = installed.start_worker(KERNEL_ENV_DEAF_S="1")
+    installed.wait_ended([installed.submit(source()).id])
+    with make_celery(installed.settings) as celery:
+        celery.control.cancel_consumer("gpu.mock.testhost.0", reply=True)
+    installed.submit(source(salt="unheard"))
+    assert worker.wait(30) == 75, worker.tail()
+    assert "slot_deaf" in worker.log.read_text()
 
 
 def test_submitted_before_there_is_a_slot(installed: Installation) -> None:
