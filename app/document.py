@@ -40,6 +40,7 @@ def finish(document: Json, ctx: Context) -> Json:
     """The document with everything in it; changes what it is given."""
     schemas = document["components"]["schemas"]
     _name_tasks(schemas, ctx)
+    _name_tasks_in_paths(document["paths"], ctx)
     for name, rule in RULES.items():
         schemas[name].update(rule)
         schemas[name]["properties"]["labels"] = _labels(schemas[name]["properties"]["labels"])
@@ -67,6 +68,15 @@ def _name_tasks(schemas: Json, ctx: Context) -> None:
             "$ref": f"{SCHEMAS}TaskId",
             "description": given.get("description", ""),
         }
+
+
+def _name_tasks_in_paths(paths: Json, ctx: Context) -> None:
+    """Those that cannot be graded can be looked at."""
+    ids = [task.task_id for task in ctx.tasks]
+    for item in paths.values():
+        for parameter in item.get("parameters", ()):
+            if parameter["name"] == "task_id":
+                parameter["schema"] = {"type": "string", "enum": ids}
 
 
 def _labels(schema: Json) -> Json:

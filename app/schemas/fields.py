@@ -40,12 +40,14 @@ class Text(fields.String):
 
 
 class Whole(fields.Integer):
-    """An integer of JSON: no boolean, no float, no digits in a string."""
+    """An integer of JSON, to which 3.0 is one; no boolean, no digits in a string."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(strict=True, **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
         if not isinstance(value, int) or isinstance(value, bool):
             raise self.make_error("invalid", input=value)
         return value

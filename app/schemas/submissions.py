@@ -13,7 +13,7 @@ from grading.states import Priority, SubmissionStatus
 
 PRIORITIES = tuple(priority.name.lower() for priority in Priority)
 DEADLINE_MAX_S = 7 * 24 * 3600
-IDS_MAX = 200
+IDS_MAX = 100
 ID = r"^sub_[0-9A-HJKMNP-TV-Z]{26}$"
 STATUSES = tuple(str(status) for status in SubmissionStatus)
 # what `_one_target` checks, for the document
