@@ -11,6 +11,7 @@ from evaluator.errors import GraderFault
 from grading.clock import db_now_ms, now_ms
 from grading.db import Database
 from grading.jobs.episodes import end_episode
+from grading.jobs.idempotency import forget_old_keys
 from grading.jobs.losses import lose
 from grading.jobs.rows import end_without_verdict
 from grading.models import IS_CLAIMED, IS_UNFINISHED, Attempt, Episode, Slot, Submission
@@ -84,6 +85,7 @@ class Reaper:
                 lapsed = and_(IS_CLAIMED, Submission.lease_until_ms <= db_now_ms())
                 _each(session, lapsed, lambda row: _lose(session, row, self._leases, done))
             done.episodes = _expire_episodes(session, self._leases)
+            forget_old_keys(session)
         return done
 
     def _spares(self, now: int) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from evaluator.report import Report
 from evaluator.verdicts import Verdict
@@ -13,10 +14,21 @@ from evaluator.version import VERSION
 from grading import jobs
 from grading.db import Database
 from grading.errors import NotFinished, NotFound
-from grading.jobs import Idempotency, NewSubmission
-from grading.models import Submission
+from grading.jobs import Idempotency, NewSubmission, Reaper
+from grading.models import IdempotencyKey, Submission
 from grading.states import EpisodeStatus, SubmissionStatus
-from tests.grading.support import PROJECT, SECRET, episode, must_claim, new_episode, open_slot, report, row, submit
+from tests.grading.support import (
+    LEASES,
+    PROJECT,
+    SECRET,
+    episode,
+    must_claim,
+    new_episode,
+    open_slot,
+    report,
+    row,
+    submit,
+)
 
 
 def graded(verdict: Verdict = Verdict.CORRECT, version: str = VERSION) -> Report:
@@ -95,3 +107,13 @@ def test_one_key_sent_many_times_at_once_takes_one_turn(db: Database) -> None:
 
     with ThreadPoolExecutor(6) as pool:
         assert len({made.id for made in pool.map(send, range(6))}) == 1
+
+
+def test_keys_of_more_than_a_day_ago_are_forgotten(db: Database) -> None:
+    for key in ("old", "new"):
+        jobs.submit(db, SECRET, NewSubmission(PROJECT, "code", task_id="level1/19_ReLU"), Idempotency("owner", key, b""))
+    with db.write() as session:
+        session.get_one(IdempotencyKey, ("owner", "old")).created_at_ms -= 25 * 3600 * 1000
+    Reaper(db, LEASES).run_once()
+    with db.read() as session:
+        assert [row.key for row in session.scalars(select(IdempotencyKey))] == ["new"]
