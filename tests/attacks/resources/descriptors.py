@@ -3,7 +3,7 @@
 # device: cpu
 # tries: open files until no more can be had
 # static: caught
-# verdicts: runtime_error incorrect
+# verdicts: runtime_error incorrect timeout
 import os
 
 import torch
