@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from grading.celery_app import make_celery
 from grading.secret import server_secret
 from grading.settings import SettingsError, load
 
@@ -45,6 +46,16 @@ def test_names_that_scripts_know(tmp_path: Path) -> None:
     config = settings.evaluator_config(3)
     assert (config.kind, config.gpu_index, config.tasks_dir) == ("mock", 3, str(tmp_path))
     assert (config.limits.roofline_reject_frac, config.limits.run_s) == (0.5, 10.0)
+
+
+@pytest.mark.parametrize(("evaluator", "lanes"), [("gpu", 3), ("cpu", 1), ("mock", 1)])
+def test_lanes_by_evaluator(evaluator: str, lanes: int) -> None:
+    settings = load({"KERNEL_ENV_EVALUATOR": evaluator})
+    assert settings.lanes == settings.evaluator_config().lanes == lanes
+    app = make_celery(load({"KERNEL_ENV_EVALUATOR": evaluator, "KERNEL_ENV_LANES": "4"}))
+    assert app.conf.worker_concurrency == 4
+    four_runs_s = 4 * settings.limits.run_s
+    assert four_runs_s < app.conf.task_soft_time_limit < app.conf.task_time_limit, "a grade may wait for three others"
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,10 @@ def most_at_once(done: Sequence[Attempt], slot_id: str) -> int:
 
 def test_three_lanes_of_one_slot(installed: Installation) -> None:
     installed.start_worker(KERNEL_ENV_LANES="3")
-    rows = [installed.submit(source("correct eval_s=1", n)) for n in range(9)]
+    rows = [installed.submit(source("correct eval_s=2", n)) for n in range(6)]
     installed.wait_ended([row.id for row in rows])
     done = attempts(installed)
-    assert [attempt.outcome for attempt in done] == [AttemptEnd.VERDICT] * 9
+    assert [attempt.outcome for attempt in done] == [AttemptEnd.VERDICT] * 6
     assert most_at_once(done, "mock-testhost-0") == 3
     assert slot(installed).lanes == 3
 
@@ -48,7 +48,7 @@ def test_two_slots_with_two_lanes_share_without_a_reaper(installed: Installation
         installed.start_worker(number, ready=False, KERNEL_ENV_LANES="2")
     for process in installed.processes:
         process.wait_logged("slot_ready")
-    rows = [installed.submit(source("correct eval_s=0.2", n), run_id=f"run-{n % 3}") for n in range(40)]
+    rows = [installed.submit(source("correct eval_s=0.3", n), run_id=f"run-{n % 3}") for n in range(40)]
     ended = installed.wait_ended([row.id for row in rows])
     done = attempts(installed)
     assert len(done) == 40
