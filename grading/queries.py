@@ -9,7 +9,6 @@ from grading.errors import NotFound
 from grading.models import IS_CLAIMED, Attempt, Batch, Episode, Submission
 from grading.states import SubmissionStatus
 
-
 WITHOUT_SOURCE = (defer(Submission.code, raiseload=True),)
 
 
