@@ -82,7 +82,7 @@ def test_a_process_dies_at(case: Case, made: Stage, client: Trainer, scale: Scal
         made.doom("worker-1", "evaluate.begins")
     for victim in victims:
         made.doom(victim, case.point, case.fate)
-    if case.part == "worker" and case.point.startswith("ring"):
+    if case.part == "worker" and case.point.startswith(("ring", "bell_for_idle_slot")):
         ids = submit_unrung(made)
     else:  # a grade that is renewed takes longer than that
         ids = submit_all(client, "correct eval_s=2" if case.point.startswith("renew") else QUICK)

@@ -54,26 +54,53 @@ def test_a_rolling_restart_under_load(made: Stage, client: Trainer, scale: Scale
     assert violations(made.db) == []
 
 
-def test_lost_while_grading_with_the_default_leases(tmp_path: Path, scale: Scale, figures: dict[str, Any]) -> None:
+@pytest.fixture
+def by_default(tmp_path: Path, scale: Scale) -> Iterator[Stage]:
+    """An installation with the leases that users have."""
     if not scale.full:
         pytest.skip("left to `make chaos`")
-    with stage("postgres", tmp_path, **DEFAULTS) as made, trainer(made.url, "run", GIVE_UP_S) as client:
+    with stage("postgres", tmp_path, **DEFAULTS) as made:
         made.add_api()
         made.add_reaper()
         for number in range(WORKERS):
             made.add_worker(number)
         made.wait_until_ready(WORKERS)
+        yield made
+
+
+def test_lost_while_grading(by_default: Stage, figures: dict[str, Any]) -> None:
+    made = by_default
+    with trainer(made.url, "run", GIVE_UP_S) as client:
         episode_id = client.open_episode("episode", 3)
         taken = client.submit("turn", source("correct eval_s=12"), episode_id=episode_id)
-        wait_for(lambda: made.installed.row(taken).phase == "compile", SOON_S, "the grade to be under way", made.tails)
+        part = worker_of(made, taken)
         started = time.monotonic()
-        made.keeper.kill(f"worker-{(made.installed.row(taken).slot_id or '')[-1]}", "all", down_s=GIVE_UP_S)
+        made.keeper.kill(part, "all", down_s=GIVE_UP_S)
         wait_for(lambda: made.installed.row(taken).attempt == 2, 2 * SOON_S, "another attempt", made.tails)
         figures["worker_lost_next_attempt_s"] = seconds_since(started)
         (ended,) = made.installed.wait_ended([taken])
         assert (ended.verdict, ended.attempt) == ("correct", 2)
         assert client.request("GET", f"/episodes/{episode_id}").json()["turn"] == 2
         assert violations(made.db) == []
+
+
+def test_told_to_stop_in_a_long_grade(by_default: Stage, figures: dict[str, Any]) -> None:
+    made = by_default
+    with trainer(made.url, "run", GIVE_UP_S) as client:
+        taken = client.submit("long", source("correct eval_s=500"))
+        started = time.monotonic()
+        made.keeper.kill(worker_of(made, taken), "term", down_s=GIVE_UP_S)
+        wait_for(lambda: made.installed.row(taken).fence > 1, 2 * SOON_S, "the hand-back", made.tails)
+        figures["terminated_handed_back_s"] = seconds_since(started)
+        assert made.installed.row(taken).losses == 0
+        client.request("POST", f"/submissions/{taken}/cancel")
+        assert violations(made.db) == []
+
+
+def worker_of(made: Stage, submission_id: str) -> str:
+    """The part that grades it, once it does."""
+    wait_for(lambda: made.installed.row(submission_id).phase == "compile", SOON_S, "the grade to begin", made.tails)
+    return f"worker-{(made.installed.row(submission_id).slot_id or '')[-1]}"
 
 
 @pytest.fixture

@@ -111,7 +111,8 @@ def test_one_key_sent_many_times_at_once_takes_one_turn(db: Database) -> None:
 
 def test_keys_of_more_than_a_day_ago_are_forgotten(db: Database) -> None:
     for key in ("old", "new"):
-        jobs.submit(db, SECRET, NewSubmission(PROJECT, "code", task_id="level1/19_ReLU"), Idempotency("owner", key, b""))
+        new = NewSubmission(PROJECT, "code", task_id="level1/19_ReLU")
+        jobs.submit(db, SECRET, new, Idempotency("owner", key, b""))
     with db.write() as session:
         session.get_one(IdempotencyKey, ("owner", "old")).created_at_ms -= 25 * 3600 * 1000
     Reaper(db, LEASES).run_once()
