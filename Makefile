@@ -10,10 +10,10 @@ BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
 LOCK := requirements/constraints.txt
-CODE := app benchmarks evaluator grading launcher migrations workers tests examples
+CODE := client app benchmarks evaluator grading launcher migrations workers tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run demo doctor workers key purge test chaos lint fmt lock clean distclean
+.PHONY: help venv run demo doctor workers key purge test test-client chaos lint fmt lock clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test: lint  ## lint, then the whole suite against a real Postgres and a real Red
 chaos: $(DEV_READY)  ## kill, freeze and cut off every part at full length (half an hour), and keep the figures
 	CHAOS=full CHAOS_RECORD=benchmarks/results/chaos.json $(BIN)/python -m pytest tests/chaos $(PYTEST_ARGS)
 
+test-client: $(DEV_READY)  ## the tests of the client package, which restart whole servers
+	CLIENT_TESTS=1 $(BIN)/python -m pytest tests/client $(PYTEST_ARGS)
+
 lint: $(DEV_READY)  ## ruff, mypy and the import contracts
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
@@ -78,7 +81,7 @@ $(RUN_READY): pyproject.toml $(LOCK) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable .
 	@touch $@
 
-$(DEV_READY): pyproject.toml $(LOCK) | $(BIN)/python
+$(DEV_READY): pyproject.toml client/pyproject.toml $(LOCK) | $(BIN)/python
 	@echo "Installing into $(VENV); the first time takes a few minutes ..."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable '.[dev]' --editable client
 	@touch $(RUN_READY) $@

@@ -1,0 +1,5 @@
+"""`kernel-grader`: the command line."""
+
+from kernel_grader_client.cli.app import main
+
+__all__ = ["main"]

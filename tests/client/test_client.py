@@ -1,0 +1,155 @@
+"""Both clients against a real server: episodes, submissions, batches, runs, lists, refusals."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from kernel_grader_client import (
+    AsyncKernelGrader,
+    Conflict,
+    Ended,
+    Item,
+    KernelGrader,
+    NotFound,
+    NotGraded,
+    Refused,
+    Unavailable,
+)
+
+from launcher.demo_server import OwnServer
+from tests.app.test_episodes import TASK, source
+from tests.services.ports import free_port
+
+
+@pytest.fixture(scope="module")
+def grader(server: OwnServer) -> Iterator[KernelGrader]:
+    with KernelGrader(server.url, trust_env=False) as made:
+        yield made
+
+
+def test_an_episode_from_prompt_to_reward(grader: KernelGrader) -> None:
+    episode = grader.episode(TASK, max_turns=2, run_id="client-episode", labels={"step": "1"})
+    assert TASK in episode.problem
+    wrong = episode.step(source("incorrect"))
+    assert (wrong.verdict, wrong.reward, wrong.correct, episode.state.turn) == ("incorrect", 0.0, False, 2)
+    assert wrong.feedback
+    right = episode.step(source("correct speedup=2.0"))
+    assert (right.verdict, right.reward, right.speedup, episode.done) == ("correct", 1.3, 2.0, True)
+    assert [turn.verdict for turn in episode.state.history] == ["incorrect", "correct"]
+    assert episode.state.best_speedup == 2.0
+    with pytest.raises(Conflict) as raised:
+        episode.step(source("correct"))
+    assert raised.value.code == "episode_finished"
+    assert grader.resume(episode.id).state == episode.state
+    assert [row.id for row in grader.episodes(run_id="client-episode")] == [episode.id]
+
+
+def test_without_a_verdict_there_is_an_exception_or_no_reward_but_never_zero(server: OwnServer) -> None:
+    fault = source("fault code=internal_error")
+    with KernelGrader(server.url, trust_env=False) as raising:
+        episode = raising.episode(TASK)
+        with pytest.raises(NotGraded) as raised:
+            episode.step(fault)
+        assert raised.value.submission.reward is None
+        assert raised.value.retryable is True
+        assert episode.state.turn == 1
+    with KernelGrader(server.url, on_failure="none", trust_env=False) as telling:
+        ended = telling.grade(fault, task_id=TASK)
+        assert (ended.finished, ended.graded, ended.reward) == (True, False, None)
+        assert ended.failure is not None
+        assert ended.failure.code == "internal_error"
+
+
+def test_what_was_not_graded_is_sent_again_under_another_key(grader: KernelGrader) -> None:
+    with pytest.raises(NotGraded):
+        grader.grade(source("fault code=internal_error"), task_id=TASK, tries=2, run_id="client-tries")
+    assert [row.status for row in grader.submissions(run_id="client-tries")] == ["failed", "failed"]
+
+
+def test_many_at_once_each_delivered_once_as_they_end(grader: KernelGrader) -> None:
+    mocks = {"good": "correct", "bad": "incorrect", "lost": "fault code=internal_error"}
+    items = [Item(name, source(mock), task_id=TASK) for name, mock in mocks.items()]
+    items.append(Item("refused", "x", task_id="level1/99999_Nothing"))
+    ended = {one.custom_id: one for one in grader.submit_many(items, run_id="client-many")}
+    assert ended.keys() == {"good", "bad", "lost", "refused"}
+    assert (ended["good"].verdict, ended["bad"].reward, ended["lost"].reward) == ("correct", 0.0, None)
+    with pytest.raises(NotGraded):
+        ended["lost"].require_verdict()
+    with pytest.raises(Refused) as raised:
+        ended["refused"].require_verdict()
+    assert (raised.value.code, ended["refused"].reward) == ("unknown_task", None)
+    assert grader.run("client-many")["submissions"]["completed"] == 2
+
+
+def test_more_than_a_batch_takes(server: OwnServer) -> None:
+    tasks = [TASK] * 5 + ["level1/99999_Nothing"] * 290 + [TASK] * 5
+
+    async def send() -> list[Ended]:
+        items = [Item(str(number), "def broken(:\n", task_id=task) for number, task in enumerate(tasks)]
+        async with AsyncKernelGrader(server.url, trust_env=False) as grader:
+            return [ended async for ended in grader.submit_many(items)]
+
+    ended = asyncio.run(send())
+    assert sorted(int(one.custom_id) for one in ended) == list(range(300))
+    assert [one.verdict for one in ended].count("format_violation") == 10
+
+
+def test_waiting_and_cancelling(grader: KernelGrader) -> None:
+    submission = grader.submit(source("correct eval_s=60"), task_id=TASK, run_id="client-cancel")
+    assert not grader.wait(submission, timeout_s=0.2).finished
+    assert grader.cancel_run("client-cancel") == 1
+    with pytest.raises(NotGraded):
+        grader.wait(submission)
+    assert grader.submission(submission.id).failure is not None
+    assert grader.cancel(submission).status == "cancelled"
+
+
+def test_the_rest(grader: KernelGrader) -> None:
+    code = source("correct speedup=3.0")
+    submission = grader.grade(code, task_id=TASK, run_id="client-rest")
+    assert grader.code(submission.id) == code
+    assert submission.feedback in grader.log(submission.id)
+    assert grader.leaderboard(TASK, run_id="client-rest")[0]["submission_id"] == submission.id
+    assert TASK in [task["id"] for task in grader.tasks(level=1)]
+    assert "class Model" in grader.task(TASK)["source"]
+    assert grader.queue()["slots"] == 1
+    assert grader.workers()[0]["evaluator"] == "mock"
+    assert grader.meta()["evaluator"] == "mock"
+
+
+def test_refusals_are_exceptions_with_the_servers_words(grader: KernelGrader) -> None:
+    with pytest.raises(NotFound):
+        grader.wait("sub_nothing")
+    with pytest.raises(Refused) as raised:
+        grader.submit("x", task_id=TASK, priority="urgent", turn=1)
+    assert {pointer for pointer, _ in raised.value.problem.errors} >= {"#/priority"}
+    assert "#/priority" in str(raised.value)
+
+
+def test_a_server_that_is_not_there_is_unavailable_once_patience_ends() -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    with KernelGrader(url, patience_s=0.5, trust_env=False) as grader, pytest.raises(Unavailable):
+        grader.meta()
+
+
+def test_the_same_with_coroutines(server: OwnServer) -> None:
+    async def play() -> None:
+        async with AsyncKernelGrader(server.url, on_failure="none", trust_env=False) as grader:
+            episodes = await asyncio.gather(*(grader.episode(TASK, run_id="client-async") for _ in range(4)))
+            graded = await asyncio.gather(*(episode.step(source("correct speedup=2.0")) for episode in episodes))
+            assert [one.reward for one in graded] == [1.3] * 4
+            assert all(episode.state.turn == 2 for episode in episodes)
+            lost = await episodes[0].step(source("fault code=internal_error"))
+            assert lost.reward is None
+            assert (await episodes[0].cancel()).status == "cancelled"
+            assert len([row async for row in grader.submissions(run_id="client-async", limit=2)]) == 5
+            assert len([row async for row in grader.episodes(run_id="client-async")]) == 4
+            assert (await grader.resume(episodes[0].id)).done
+            assert (await grader.run("client-async"))["episodes"]["cancelled"] == 1
+            waiting = await grader.submit(source("correct eval_s=60"), task_id=TASK, run_id="client-async")
+            assert await grader.cancel_run("client-async") == 1
+            assert (await grader.wait(waiting)).status == "cancelled"
+            assert [task async for task in grader.tasks(level=1)]
+            assert (await grader.leaderboard(TASK, limit=1))[0]["rank"] == 1
+
+    asyncio.run(play())
