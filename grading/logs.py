@@ -83,10 +83,16 @@ class EvaluationLog:
         if self._path is None:
             return
         line = json.dumps({"event": event, **clean}, ensure_ascii=False, allow_nan=False) + "\n"
+        try:
+            self._append(self._path, line)
+        except OSError as error:  # a full disk must not cost what was claimed, committed or about to be announced
+            self._log.error("evaluation_log_not_written", error=repr(error))
+
+    def _append(self, path: Path, line: str) -> None:
         with self._lock:
             if self._file is None:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
             os.write(self._file, line.encode())
 
 

@@ -27,10 +27,14 @@ RETRY_MAX_S = 5.0
 T = TypeVar("T")
 
 
-def grade(here: Runtime, claim: Claim) -> str | None:
-    """Grade, record, announce; returns the verdict, or what became of the submission, for those who watch."""
+def grade(here: Runtime, claim: Claim, begun: Callable[[], None]) -> str | None:
+    """Grade, record, announce; returns the verdict, or what became of the submission, for those who watch.
+
+    `begun` is called first, when the claim is already kept alive: it may take its time with broker and database.
+    """
     with contextlib.closing(connect(here.config)) as evaluator, _held(here, claim, evaluator) as lease:
         try:
+            begun()
             outcome = _spared(here, claim) or _evaluate(here, evaluator, claim, lease)
             lease.ending()
             return _record(here, claim, outcome)

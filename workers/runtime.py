@@ -18,6 +18,7 @@ from grading.logs import EvaluationLog
 from grading.queue import Backlog, Ringer
 from grading.settings import Settings
 from workers.cancel import CancelWatch
+from workers.watchers import Watchers
 
 log = get_logger(__name__)
 
@@ -38,6 +39,7 @@ class Runtime:
     evaluations: EvaluationLog
     cancels: CancelWatch
     backlog: Backlog
+    watchers: Watchers
 
     def claim(self) -> Claim | None:
         """The best row for this slot, or None; also where the slot has passed to another worker."""
@@ -103,14 +105,16 @@ def runtime() -> Runtime:
 
 def _make(settings: Settings, slot: SlotIdentity, *, forks: bool) -> Runtime:
     db = Database(settings.database_url, pool_size=4, forks=forks)
+    celery = make_celery(settings)
     return Runtime(
         settings=settings,
         slot=slot,
         config=settings.evaluator_config(slot.number),
         db=db,
-        ringer=Ringer(make_celery(settings), db),
+        ringer=Ringer(celery, db),
         publisher=Publisher(settings.redis_url),
         evaluations=EvaluationLog(settings.eval_log),
         cancels=CancelWatch(settings.redis_url),
         backlog=Backlog(settings.redis_url),
+        watchers=Watchers(celery),
     )

@@ -6,9 +6,10 @@ from structlog import get_logger
 
 import workers.drain  # noqa: F401 - connects its signal
 from grading.celery_app import GRADE
+from grading.jobs import Claim
 from workers.app import app
 from workers.grade import grade
-from workers.runtime import TRANSIENT, runtime
+from workers.runtime import TRANSIENT, Runtime, runtime
 
 log = get_logger(__name__)
 
@@ -27,8 +28,12 @@ def answer_bell(self: Any) -> dict[str, str | None]:
         here.pass_on()
         return {"submission": None, "verdict": None}
     here.evaluations.lifecycle("claimed", claim.row, fence=claim.fence)
-    self.send_event("task-grading", kwargs=repr({"submission": claim.submission_id, "attempt": claim.attempt}))
-    here.ring_after(claim)
-    verdict = grade(here, claim)
+    verdict = grade(here, claim, lambda: _announce(here, self, claim))
     here.look_for_more()
     return {"submission": claim.submission_id, "verdict": verdict}
+
+
+def _announce(here: Runtime, task: Any, claim: Claim) -> None:
+    """Tell watchers, and ring for what the claim left behind."""
+    here.watchers.grading(task, claim)
+    here.ring_after(claim)

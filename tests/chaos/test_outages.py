@@ -71,6 +71,7 @@ def test_redis_is_frozen(made: Stage, client: Trainer, scale: Scale, figures: di
     ids = [submission_id for submission_id, _ in taken]
     ended = made.installed.wait_ended(ids, 300)
     assert {row.verdict for row in ended} == {"correct"}
+    assert ends(made, ids) == [AttemptEnd.VERDICT] * count
     assert client.met.total() == 0, "nothing was refused"
     assert violations(made.db) == []
 
