@@ -3,7 +3,7 @@
 # device: cpu
 # tries: build a numpy array over the address of the input
 # static: caught
-# verdicts: correct
+# verdicts: correct rejected_timing
 # remains: native code over raw addresses in the candidate's own process computes the right answer inside the timed call; without a device there is no trace of it, and a pass in the interpreter is no proof for a GPU, where the data is not in the host's memory
 import ctypes
 

@@ -3,7 +3,7 @@
 # device: cpu
 # tries: call numpy from the body of the kernel, which the interpreter runs as Python
 # static: evades
-# verdicts: correct
+# verdicts: correct rejected_timing
 # remains: the interpreter executes a kernel as Python, so that Python inside a kernel is the kernel; Triton's compiler refuses it for a GPU
 import numpy as np
 import torch
