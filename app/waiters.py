@@ -14,6 +14,8 @@ Row = TypeVar("Row")
 
 LOOK_ANYWAY_S = 2.0
 RETRY_S = 0.5
+# so many hints at once are a storm, and the next ones are on their way: all that are waited for are read together
+STORM = 16
 
 
 class Room:
@@ -66,18 +68,17 @@ class Ticket(Generic[Row]):
 class Waiters(Generic[Row]):
     """A registry of tickets and one reader.
 
-    `read` returns, of the ids given, the rows that somebody may be waiting for. `hints` yields ids of which that may
-    be true, or None for "some were missed"; it blocks, and returns or raises when its connection is lost. Hints only
-    make answers quicker: every two seconds all waiting ids are looked at anyway.
+    `read` returns, of the ids given, the rows that somebody may be waiting for. `begun` is called when somebody waits.
+    Hints, by `note`, only make answers quicker: every two seconds all waiting ids are looked at anyway.
     """
 
     def __init__(
         self,
         read: Callable[[Collection[str]], Mapping[str, Row]],
-        hints: Callable[[], Iterator[str | None]],
         room: Room,
+        begun: Callable[[], None] = lambda: None,
     ) -> None:
-        self._read, self._hints, self._room = read, hints, room
+        self._read, self._room, self._begun = read, room, begun
         self._changed = threading.Condition()
         self._tickets: dict[str, list[Ticket[Row]]] = {}
         self._hinted: set[str] = set()
@@ -125,23 +126,14 @@ class Waiters(Generic[Row]):
                 self._tickets.pop(object_id, None)
 
     def _start(self) -> None:
-        """Threads start with the first waiter: before that, a server may still fork."""
+        """The thread starts with the first waiter: before that, a server may still fork."""
         if not self._started:
             self._started = True
-            for target in (self._read_loop, self._hint_loop):
-                threading.Thread(target=target, name=target.__name__, daemon=True).start()
+            threading.Thread(target=self._read_loop, name="waiters", daemon=True).start()
+            self._begun()
 
-    def _hint_loop(self) -> None:
-        while not self._closed:
-            try:
-                for object_id in self._hints():
-                    self._note(object_id)
-            except Exception as error:  # noqa: BLE001 - whatever the broker does, waiting goes on without hints
-                log.warning("hints_lost", error=repr(error))
-            self._note(None)
-            time.sleep(RETRY_S)
-
-    def _note(self, object_id: str | None) -> None:
+    def note(self, object_id: str | None) -> None:
+        """Something may have happened to this object, or to any where it is None."""
         with self._changed:
             if object_id is None:
                 self._hinted.update(self._tickets)
@@ -159,6 +151,8 @@ class Waiters(Generic[Row]):
                     self._hinted.update(self._tickets)
                     looked_at = time.monotonic()
                 wanted = self._hinted & self._tickets.keys()
+                if len(wanted) >= STORM:
+                    wanted = set(self._tickets)
                 self._hinted = set()
             if wanted and not self._serve(wanted):
                 time.sleep(RETRY_S)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from flask import Response
+
 from app import http
 from app.blueprint import ApiBlueprint
 from app.context import current
@@ -39,13 +41,14 @@ blueprint = ApiBlueprint("batches", __name__, description="Many submissions at o
 @blueprint.problems(408, 413, 415, 422)
 def create_batch(
     headers: dict[str, Any], prefer: dict[str, Any], query: dict[str, Any], body: dict[str, Any]
-) -> tuple[dict[str, Any], int, dict[str, str]]:
+) -> Response:
     """Submit up to 256 sources, each accepted or refused by itself"""
     wait, applied = http.waiting(current(), query)
     key = http.idempotency(current(), headers)
     answer = service.create_batch(current(), body, key, wait, Until(query["until"]))
     location = http.created_headers(f"/batches/{answer.view['id']}", replayed=answer.replayed)
-    return answer.view, 200 if answer.finished else 202, http.waited_headers(answer, applied) | location
+    told = http.waited_headers(answer, applied) | location
+    return http.json_answer(answer.view, 200 if answer.finished else 202, told)
 
 
 @blueprint.route("/batches/<id:batch_id>")
@@ -54,14 +57,12 @@ def create_batch(
 @blueprint.arguments(BatchQuery, location="query")
 @blueprint.response(200, BatchSchema, headers=http.WAITED)
 @blueprint.problems(404, 422)
-def get_batch(
-    prefer: dict[str, Any], query: dict[str, Any], batch_id: str
-) -> tuple[dict[str, Any], int, dict[str, str]]:
+def get_batch(prefer: dict[str, Any], query: dict[str, Any], batch_id: str) -> Response:
     """Read a batch's endings after the cursor, now or when there are some"""
     wait, applied = http.waiting(current(), query)
     until = Until(query["until"], int(query.get("cursor", 0)))
     answer = service.get_batch(current(), batch_id, wait, until)
-    return answer.view, 200, http.waited_headers(answer, applied)
+    return http.json_answer(answer.view, headers=http.waited_headers(answer, applied))
 
 
 @blueprint.route("/batches/<id:batch_id>/cancel", methods=["POST"])

@@ -35,12 +35,13 @@ TEXT = {"type": "string"}
 @blueprint.problems(404, 408, 409, 413, 415, 422)
 def submit(
     headers: dict[str, Any], prefer: dict[str, Any], query: dict[str, Any], body: dict[str, Any]
-) -> tuple[dict[str, Any], int, dict[str, str]]:
+) -> Response:
     """Submit a source to be graded"""
     wait, applied = http.waiting(current(), query)
     answer = service.submit(current(), body, http.idempotency(current(), headers), wait)
     location = http.created_headers(f"/submissions/{answer.view['id']}", replayed=answer.replayed)
-    return answer.view, 200 if answer.finished else 202, http.waited_headers(answer, applied) | location
+    told = http.waited_headers(answer, applied) | location
+    return http.json_answer(answer.view, 200 if answer.finished else 202, told)
 
 
 @blueprint.route("/submissions")
@@ -48,9 +49,9 @@ def submit(
 @blueprint.arguments(SubmissionQuery, location="query")
 @blueprint.response(200, SubmissionPageSchema)
 @blueprint.problems(422)
-def list_submissions(query: dict[str, Any]) -> dict[str, Any]:
+def list_submissions(query: dict[str, Any]) -> Response:
     """List submissions, newest first"""
-    return reading.list_submissions(current(), query)
+    return http.json_answer(reading.list_submissions(current(), query))
 
 
 @blueprint.route("/submissions/<id:submission_id>")
@@ -59,13 +60,11 @@ def list_submissions(query: dict[str, Any]) -> dict[str, Any]:
 @blueprint.arguments(WaitQuery, location="query")
 @blueprint.response(200, SubmissionSchema, headers=http.WAITED)
 @blueprint.problems(404, 422)
-def get_submission(
-    prefer: dict[str, Any], query: dict[str, Any], submission_id: str
-) -> tuple[dict[str, Any], int, dict[str, str]]:
+def get_submission(prefer: dict[str, Any], query: dict[str, Any], submission_id: str) -> Response:
     """Read a submission, now or when it has ended"""
     wait, applied = http.waiting(current(), query)
     answer = service.get_submission(current(), submission_id, wait)
-    return answer.view, 200, http.waited_headers(answer, applied)
+    return http.json_answer(answer.view, headers=http.waited_headers(answer, applied))
 
 
 @blueprint.route("/submissions/<id:submission_id>/cancel", methods=["POST"])

@@ -40,7 +40,7 @@ def create_batch(
     new = NewBatch(current_project(), items, refused, args.get("run_id"))
     created = jobs.create_batch(ctx.db, ctx.secret, new, idempotency)
     announce_new(ctx, created.accepted)
-    answer = _answer(ctx, created.row, wait, until, replayed=created.replayed)
+    answer = _waited(ctx, created.row.id, wait, until, replayed=created.replayed)
     with ctx.db.read() as session:
         answer.view["items"] = _places(session, created.row)
     return answer
@@ -48,7 +48,7 @@ def create_batch(
 
 def get_batch(ctx: Context, batch_id: str, wait: Wait, until: Until) -> Answer:
     """The batch with its endings after the cursor. Raises NotFound."""
-    return _answer(ctx, _reader(ctx, batch_id)(), wait, until)
+    return _waited(ctx, batch_id, wait, until)
 
 
 def cancel_batch(ctx: Context, batch_id: str) -> dict[str, Any]:
@@ -67,10 +67,10 @@ def _reader(ctx: Context, batch_id: str) -> Callable[[], Batch]:
     return read
 
 
-def _answer(ctx: Context, row: Batch, wait: Wait, until: Until, *, replayed: bool = False) -> Answer:
-    _, crowded = wait_for(ctx, ctx.batch_waiters, row, wait, _reader(ctx, row.id), until.suffices)
+def _waited(ctx: Context, batch_id: str, wait: Wait, until: Until, *, replayed: bool = False) -> Answer:
+    _, crowded = wait_for(ctx, ctx.batch_waiters, batch_id, wait, _reader(ctx, batch_id), until.suffices)
     with ctx.db.read() as session:
-        row = queries.batch(session, row.project_id, row.id)
+        row = queries.batch(session, current_project(), batch_id)
         view = _view(ctx, session, row, until.cursor)
     return Answer(view, row.endings >= row.size, replayed, crowded)
 

@@ -32,7 +32,9 @@ def submit(ctx: Context, args: dict[str, Any], idempotency: Idempotency | None, 
     created = jobs.submit(ctx.db, ctx.secret, new_submission(ctx, args), idempotency)
     if not created.replayed:
         announce_new(ctx, [created.row])
-    return _answer(ctx, created.row, wait, replayed=created.replayed)
+    if wait.seconds <= 0:
+        return _answer(ctx, created.row, replayed=created.replayed)
+    return _waited(ctx, created.row.id, wait, replayed=created.replayed)
 
 
 def new_submission(ctx: Context, args: dict[str, Any]) -> NewSubmission:
@@ -63,7 +65,7 @@ def new_submission(ctx: Context, args: dict[str, Any]) -> NewSubmission:
 
 def get_submission(ctx: Context, submission_id: str, wait: Wait) -> Answer:
     """The submission, at its end or after the wait, whichever comes first. Raises NotFound."""
-    return _answer(ctx, _read(ctx, submission_id), wait)
+    return _waited(ctx, submission_id, wait)
 
 
 def cancel_submission(ctx: Context, submission_id: str) -> dict[str, Any]:
@@ -86,7 +88,7 @@ def regrade(ctx: Context, submission_id: str, idempotency: Idempotency | None) -
     )
     if not created.replayed:
         announce_new(ctx, [created.row])
-    return _answer(ctx, created.row, Wait(), replayed=created.replayed)
+    return _answer(ctx, created.row, replayed=created.replayed)
 
 
 def announce_new(ctx: Context, rows: Iterable[Submission]) -> None:
@@ -120,10 +122,14 @@ def _read(ctx: Context, submission_id: str) -> Submission:
         return queries.submission(session, current_project(), submission_id)
 
 
-def _answer(ctx: Context, row: Submission, wait: Wait, *, replayed: bool = False) -> Answer:
+def _waited(ctx: Context, submission_id: str, wait: Wait, *, replayed: bool = False) -> Answer:
     row, crowded = wait_for(
-        ctx, ctx.waiters, row, wait, lambda: _read(ctx, row.id), lambda found: found.status.finished
+        ctx, ctx.waiters, submission_id, wait, lambda: _read(ctx, submission_id), lambda found: found.status.finished
     )
+    return _answer(ctx, row, replayed=replayed, crowded=crowded)
+
+
+def _answer(ctx: Context, row: Submission, *, replayed: bool = False, crowded: bool = False) -> Answer:
     queue = None if row.status.finished else ctx.queue.estimate(row)
     return Answer(submission_view(row, queue), row.status.finished, replayed, crowded)
 

@@ -23,17 +23,17 @@ class Wait:
 def wait_for(
     ctx: Context,
     waiters: Waiters[Row],
-    row: Row,
+    object_id: str,
     wait: Wait,
     read: Callable[[], Row],
     suffices: Callable[[Row], bool],
 ) -> tuple[Row, bool]:
     """(the row as it is after the wait, whether too many waited already, so that this request did not)."""
-    if wait.seconds <= 0 or suffices(row):
-        return row, False
-    with waiters.ticket(row.id, suffices) as ticket:
-        row = read()  # once more: it may have changed before the ticket was there
+    if wait.seconds <= 0:
+        return read(), False
+    with waiters.ticket(object_id, suffices) as ticket:
+        row = read()  # only now: nothing that happens later escapes the ticket
         if ticket is None or suffices(row):
-            return row, ticket is None
+            return row, ticket is None and not suffices(row)
         with ctx.hangups.watching(wait.connection, ticket.wake):
             return ticket.wait(wait.seconds) or read(), False

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.waiters import Room, Waiters
+from app.hints import HintListener
+from app.waiters import STORM, Room, Waiters
 
 
 class Source:
@@ -16,7 +17,7 @@ class Source:
     def __init__(self) -> None:
         self.ended: dict[str, str] = {}
         self.reads: list[set[str]] = []
-        self.hints: queue.Queue[str | None] = queue.Queue()
+        self.hints: queue.Queue[str] = queue.Queue()
         self.fail_next = False
 
     def read(self, ids: Collection[str]) -> dict[str, str]:
@@ -26,10 +27,19 @@ class Source:
             raise OSError("the database is away")
         return {key: self.ended[key] for key in ids if key in self.ended}
 
-    def listen(self) -> Iterator[str | None]:
+    def listen(self) -> Iterator[dict[str, str | None] | None]:
         yield None
         while True:
-            yield self.hints.get()
+            hint = self.hints.get()
+            if hint == "broken":
+                raise OSError("the broker is away")
+            yield {"submission": hint, "batch": None}
+
+    def waiters(self, room: Room) -> Waiters[str]:
+        listener = HintListener(self.listen)
+        made: Waiters[str] = Waiters(self.read, room, listener.start)
+        listener.pass_on("submission", made.note)
+        return made
 
 
 @pytest.fixture
@@ -44,7 +54,7 @@ def room() -> Room:
 
 @pytest.fixture
 def waiters(source: Source, room: Room) -> Iterator[Waiters[str]]:
-    made: Waiters[str] = Waiters(source.read, source.listen, room)
+    made = source.waiters(room)
     yield made
     made.close()
 
@@ -95,14 +105,14 @@ def test_a_failed_read_is_repeated(waiters: Waiters[str], source: Source) -> Non
 
 
 def test_many_ends_cost_few_reads(source: Source) -> None:
-    waiters: Waiters[str] = Waiters(source.read, source.listen, Room(1000))
+    waiters = source.waiters(Room(1000))
     answers: queue.Queue[Any] = queue.Queue()
     keys = [f"sub_{number}" for number in range(200)]
     for key in keys:
         waiting(waiters, key, answers)
     before = len(source.reads)
     source.ended = {key: key for key in keys}
-    source.hints.put(None)
+    source.hints.put("broken")
     assert sorted(answers.get(timeout=10) for _ in keys) == sorted(keys)
     assert len(source.reads) - before <= 5
     waiters.close()
@@ -110,7 +120,7 @@ def test_many_ends_cost_few_reads(source: Source) -> None:
 
 def test_past_the_cap_nobody_waits(source: Source) -> None:
     room = Room(1)
-    waiters: Waiters[str] = Waiters(source.read, source.listen, room)
+    waiters = source.waiters(room)
     waiting(waiters, "sub_a", queue.Queue())
     with waiters.ticket("sub_b") as ticket:
         assert ticket is None
@@ -125,7 +135,7 @@ def test_time_that_runs_out_is_no_answer(waiters: Waiters[str], room: Room) -> N
 
 
 def test_closing_answers_everybody(source: Source) -> None:
-    waiters: Waiters[str] = Waiters(source.read, source.listen, Room(10))
+    waiters = source.waiters(Room(10))
     answers: queue.Queue[Any] = queue.Queue()
     for key in ("sub_a", "sub_b"):
         waiting(waiters, key, answers)
@@ -149,3 +159,16 @@ def test_who_waits_for_more_is_not_woken_by_less(waiters: Waiters[str], source: 
         source.ended["bat_a"] = endings
         source.hints.put("bat_a")
     assert answers.get(timeout=10) == "aaa"
+
+
+def test_a_storm_of_hints_has_all_read_that_are_waited_for(source: Source) -> None:
+    waiters = source.waiters(Room(1000))
+    answers: queue.Queue[Any] = queue.Queue()
+    keys = [f"sub_{number}" for number in range(200)]
+    for key in keys:
+        waiting(waiters, key, answers)
+    source.ended = {key: key for key in keys}
+    for key in keys[: STORM * 4]:  # the other hints are lost
+        source.hints.put(key)
+    assert sorted(answers.get(timeout=10) for _ in keys) == sorted(keys)
+    waiters.close()
