@@ -19,6 +19,8 @@ class EvaluatorConfig:
     starts and compiles. `state_dir` holds what may outlive a grade (build cache, sockets); `tasks_dir` holds task files
     as `level*/…py`.
     `require_isolation` names walls (as `Report.environment["isolation"]` does) without which nothing is graded.
+    `audit` grades the reference itself (a source with `Model`): no static check, no guard, no provenance. Its reports
+    are marked and earn no reward; no setting of a server turns it on.
     """
 
     kind: EvaluatorKind
@@ -30,6 +32,7 @@ class EvaluatorConfig:
     precision_policy: PrecisionPolicy = "reject"
     require_isolation: tuple[str, ...] = ()
     mock_eval_s: float = 0.0
+    audit: bool = False
 
     def to_json(self) -> dict[str, Any]:
         data = dict(vars(self))

@@ -62,7 +62,7 @@ class Report:
     """One verdict with everything that was measured on the way to it.
 
     `phases` maps a phase's name to its seconds. `environment` says where it was graded. `warnings` are findings
-    that do not change the verdict.
+    that do not change the verdict. An `audit` graded the reference itself, and is no ground for a reward.
     """
 
     verdict: Verdict
@@ -78,6 +78,7 @@ class Report:
     warnings: list[str] = field(default_factory=list)
     environment: dict[str, Any] = field(default_factory=dict)
     phases: dict[str, float] = field(default_factory=dict)
+    audit: bool = False
 
     def __post_init__(self) -> None:
         if self.timing is not None and self.verdict.stage.order < Stage.TIMING.order:
@@ -139,6 +140,7 @@ class Report:
             "custom_kernel_share": self.custom_kernel_share,
             "kernels": self.kernels,
             "warnings": self.warnings,
+            **({"audit": True} if self.audit else {}),
         }
 
     def to_json(self) -> dict[str, Any]:

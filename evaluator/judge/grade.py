@@ -83,7 +83,7 @@ class Judge:
         isolation: dict[str, Any] = {}
         try:
             with clock.phase("format"):
-                warnings = self._check_format(submission)
+                warnings = [] if self._config.audit else self._check_format(submission)
             built = self._builder.build(submission, clock)
             clock.restart_run()
             report = self._run(submission, built, clock, isolation, interrupt_fd)
@@ -91,10 +91,16 @@ class Judge:
             if fault.verdict in MAY_BE_THE_DEVICE and self._device.name == "cuda":
                 self.probe()
             report = Report(fault.verdict, fault.feedback)
-        environment = {**self.describe(), "isolation": isolation, "device_held_s": clock.device_held}
+        environment = {
+            **self.describe(),
+            **report.environment,
+            "isolation": isolation,
+            "device_held_s": clock.device_held,
+        }
         return replace(
             report,
             feedback=trim_middle(report.feedback, self._config.limits.feedback_bytes),
+            audit=self._config.audit,
             warnings=warnings,
             environment=environment,
             phases=clock.phases,

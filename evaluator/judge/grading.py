@@ -68,6 +68,8 @@ class Grading:
         self._isolation = isolation
         self._interrupt_fd = interrupt_fd
         self._limits = workshop.config.limits
+        self._audit = workshop.config.audit
+        self._entry = REFERENCE_ENTRY if self._audit else CANDIDATE_ENTRY
 
     def run(self) -> Report:
         """Raises SubmissionFault, GraderFault and Cancelled; nothing of the candidate is left in any case."""
@@ -124,7 +126,7 @@ class Grading:
             candidate = self._start_candidate(bench)
         try:
             with self._clock.phase("load"):
-                candidate.load(self._submission.code, CANDIDATE_ENTRY, self._clock.limit(self._limits.first_call_s))
+                candidate.load(self._submission.code, self._entry, self._clock.limit(self._limits.first_call_s))
             with self._clock.phase("compile"):
                 self._compile(bench, candidate)
             with self._clock.phase("correctness"), self._hold("correctness"):
@@ -143,6 +145,7 @@ class Grading:
             suspicious=report.suspicious or origin.suspicious,
             custom_kernel_share=origin.custom_kernel_share,
             kernels=list(origin.kernels),
+            environment={"device_need_bytes": bench.need.lasting_bytes + bench.need.passing_bytes},
         )
 
     @contextmanager
@@ -192,7 +195,7 @@ class Grading:
             "extensions": self._built.names() if confined else {},
             "device": self._shop.device.name,
             "threads": 1,
-            "guard": confined and torch_ops_denied(bench.reference.task_id),
+            "guard": confined and not self._audit and torch_ops_denied(bench.reference.task_id),
             "scratch": scratch,
             "module": side,
             "segments": {"exchange": exchange, "arena": arena},
@@ -203,7 +206,7 @@ class Grading:
 
     def _compile(self, bench: Bench, candidate: RunnerLink) -> None:
         """Let Triton compile while another grade holds the device."""
-        if self._shop.device.name != "cuda" or self._submission.language != "triton":
+        if self._shop.device.name != "cuda" or self._submission.language != "triton" or self._audit:
             return
         key = self._submission.seed_key
         with self._hold("compile"):
@@ -224,5 +227,7 @@ class Grading:
         return PairedTiming(bench, *runners, self._pen, key, self._limits, self._clock, policy).run()
 
     def _origin(self, bench: Bench, candidate: RunnerLink, timing: Timing) -> Origin:
+        if self._audit:
+            return Origin(None)
         check = OriginCheck(bench, candidate, self._submission, self._limits)
         return check.run(timing.t_new_ms, lambda: self._hold("provenance"))

@@ -67,7 +67,9 @@ def finish_fault(db: Database, submission_id: str, fence: int, fault: GraderFaul
 
 
 def reward_of(report: Report, mode: str, *, partial_credit: bool) -> float:
-    """The reward of a report under one setting; see `evaluator.reward`."""
+    """The reward of a report under one setting; see `evaluator.reward`. Raises ValueError for an audit's report."""
+    if report.audit:
+        raise ValueError("the report of an audit earns no reward")
     return reward(
         report.verdict,
         speedup=report.timing.speedup if report.timing else None,
