@@ -4,6 +4,7 @@ import argparse
 import statistics
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,6 +16,7 @@ from evaluator.report import Report
 def main() -> int:
     """Grade the mix `--rounds` times with all lanes busy, print a table, and the rate last."""
     made = parser(__doc__)
+    made.set_defaults(lanes=3)
     made.add_argument("--rounds", type=int, default=4)
     options = made.parse_args()
     with warm_judge(options) as (judge, settings):
@@ -38,7 +40,9 @@ def main() -> int:
 
 
 def _summary(options: argparse.Namespace, graded: list[tuple[Case, float, Report]], wall_s: float) -> dict[str, Any]:
-    held_s = sum(sum(report.environment["device_held_s"].values()) for _, _, report in graded)
+    held_s: Counter[str] = Counter()
+    for _, _, report in graded:
+        held_s.update(report.environment["device_held_s"])
     cases = {}
     for case in MIX:
         own = [(seconds, report) for graded_case, seconds, report in graded if graded_case == case]
@@ -56,7 +60,8 @@ def _summary(options: argparse.Namespace, graded: list[tuple[Case, float, Report
         "evaluations": len(graded),
         "wall_s": round(wall_s, 2),
         "evaluations_per_minute": round(60 * len(graded) / wall_s, 1),
-        "device_held_frac": round(held_s / wall_s, 3),
+        "device_held_frac": round(held_s.total() / wall_s, 3),
+        "device_held_frac_by_purpose": {name: round(s / wall_s, 3) for name, s in held_s.most_common()},
         "cases": cases,
     }
 
@@ -71,7 +76,8 @@ def _print(record: dict[str, Any]) -> None:
     print(
         f"{record['evaluations']} evaluations in {record['wall_s']} s on {record['gpu'] or 'cpu'}, "
         f"{record['lanes']} lanes: {record['evaluations_per_minute']} a minute, "
-        f"device held {record['device_held_frac']:.0%} of the time"
+        f"device held {record['device_held_frac']:.0%} of the time: "
+        + ", ".join(f"{name} {share:.0%}" for name, share in record["device_held_frac_by_purpose"].items())
     )
 
 

@@ -14,7 +14,8 @@ class PhaseClock:
     def __init__(self, on_phase: Callable[[str], None], run_s: float) -> None:
         self._on_phase = on_phase
         self._run_s = run_s
-        self._end = time.monotonic() + run_s
+        self._began = time.monotonic()
+        self._end = self._began + run_s
         self.phases: dict[str, float] = {}
         self.device_held: dict[str, float] = {}
 
@@ -36,6 +37,11 @@ class PhaseClock:
     def note_held(self, purpose: str, seconds: float) -> None:
         """Add to the seconds for which this grade held the device."""
         self.device_held[purpose] = round(self.device_held.get(purpose, 0.0) + seconds, 4)
+
+    @property
+    def device_held_frac(self) -> float:
+        """The share of the time since the grade began for which it held the device."""
+        return round(sum(self.device_held.values()) / max(time.monotonic() - self._began, 1e-9), 4)
 
     def restart_run(self) -> None:
         """Start the run limit anew: a build has a limit of its own."""

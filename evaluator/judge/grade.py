@@ -96,6 +96,7 @@ class Judge:
             **report.environment,
             "isolation": isolation,
             "device_held_s": clock.device_held,
+            "device_held_frac": clock.device_held_frac,
         }
         return replace(
             report,

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -135,3 +136,12 @@ def test_idle_benches_make_room_for_one_that_does_not_fit() -> None:
     assert not idle.closed
     assert cache.take("large").reference.task_id == "large"
     assert idle.closed
+
+
+def test_a_clock_tells_the_share_of_time_for_which_its_grade_held_the_device() -> None:
+    made, turn = clock(), DeviceTurn()
+    time.sleep(0.2)
+    with turn.held(made, "timing", None):
+        time.sleep(0.2)
+    assert 0.0 < made.device_held_frac < 0.9
+    assert made.device_held["timing"] >= 0.2
