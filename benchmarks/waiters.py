@@ -1,8 +1,8 @@
 """`python -m benchmarks.waiters`: a thousand clients wait on two processes of the API, over Postgres.
 
-Measured are `/healthz` meanwhile, and the time from the commit of a submission's end to the last byte of its waiter's
-answer: with ends scattered over three quarters of a minute, each a real claim and finish, and with all of them in one
-transaction.
+Measured are `/healthz` meanwhile (while all of them arrive at once, while they wait, while they are answered), and the
+time from the commit of a submission's end to the last byte of its waiter's answer: with ends scattered over three
+quarters of a minute, each a real claim and finish, and with all of them in one transaction.
 """
 
 import argparse
@@ -39,7 +39,8 @@ REPORT = Report(Verdict.CORRECT, "as the benchmark says " * 20, timing=Timing(1.
 BATCH = 250
 PROBE_S = 0.02
 SPREAD_S = 45.0
-SETTLE_S = 2.0
+SETTLE_S = 3.0
+CALM_S = 8.0
 OPENENV_EVAL_S = 10.0
 
 
@@ -65,14 +66,17 @@ async def measure(server: Api, count: int, feeder: Any) -> dict[str, Any]:
     ids = await asyncio.to_thread(submit, server, count)
     context = multiprocessing.get_context("spawn")
     ended: Queue[dict[str, float]] = context.Queue()
-    probed: Queue[list[float]] = context.Queue()
-    stop = context.Event()
-    prober = context.Process(target=probe, args=[server.port, probed, stop])
+    probed: Queue[list[tuple[float, float]]] = context.Queue()
+    ready, stop = context.Event(), context.Event()
+    prober = context.Process(target=probe, args=[server.port, probed, ready, stop])
     feeding = context.Process(target=feed, args=[feeder.__name__, server.db.engine.url.render_as_string(False),
                                                  server.redis_url, ids, ended])  # fmt: skip
     prober.start()
+    await asyncio.to_thread(ready.wait)
     waiting = [asyncio.create_task(wait(server.port, name)) for name in ids]
     await asyncio.sleep(SETTLE_S)
+    calm_s = time.monotonic()
+    await asyncio.sleep(CALM_S)
     feeding.start()
     answered = dict(await asyncio.gather(*waiting))
     stop.set()
@@ -81,7 +85,14 @@ async def measure(server: Api, count: int, feeder: Any) -> dict[str, Any]:
     feeding.join()
     prober.join()
     late = [answered[name] - ends[name] for name in ids]
-    return {"end_to_answer_ms": summary(late), "healthz_ms": summary(health), "healthz_probes": len(health)}
+    first_end_s = min(ends.values())
+    stages = {
+        "while_they_arrive": [span for at, span in health if at < calm_s],
+        "while_they_wait": [span for at, span in health if calm_s <= at < first_end_s],
+        "while_they_are_answered": [span for at, span in health if at >= first_end_s],
+    }
+    told = {name: summary(spans) | {"probes": len(spans)} for name, spans in stages.items() if spans}
+    return {"end_to_answer_ms": summary(late), "healthz_ms": told}
 
 
 def submit(server: Api, count: int) -> list[str]:
@@ -109,16 +120,17 @@ async def wait(port: int, name: str) -> tuple[str, float]:
         assert answer.status == 200, answer.body
 
 
-def probe(port: int, probed: "Queue[list[float]]", stop: Any) -> None:
-    """Ask for health on fresh connections, which the kernel spreads over the processes."""
+def probe(port: int, probed: "Queue[list[tuple[float, float]]]", ready: Any, stop: Any) -> None:
+    """Ask for health on fresh connections, which the kernel spreads over the processes: (when, seconds) each."""
 
-    async def run() -> list[float]:
+    async def run() -> list[tuple[float, float]]:
         spans = []
         while not stop.is_set():
             started = time.monotonic()
             connection = await Connection.open("127.0.0.1", port)
             answer = await connection.send(raw_http.get("/healthz"))
-            spans.append(answer.at_s - started)
+            spans.append((started, answer.at_s - started))
+            ready.set()
             connection.close()
             await asyncio.sleep(PROBE_S)
         return spans

@@ -1,5 +1,6 @@
 """The registry of waiting requests, with real threads and no server."""
 
+import functools
 import queue
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.hints import HintListener
-from app.waiters import STORM, Room, Waiters
+from app.waiters import PORTION, STORM, Room, Waiters
 
 
 class Source:
@@ -171,4 +172,26 @@ def test_a_storm_of_hints_has_all_read_that_are_waited_for(source: Source) -> No
     for key in keys[: STORM * 4]:  # the other hints are lost
         source.hints.put(key)
     assert sorted(answers.get(timeout=10) for _ in keys) == sorted(keys)
+    waiters.close()
+
+
+def test_those_who_linger_hold_up_nobody_for_long(source: Source) -> None:
+    waiters, let_go = source.waiters(Room(1000)), threading.Event()
+    answers: queue.Queue[Any] = queue.Queue()
+    ready = threading.Barrier(PORTION * 4 + 1)
+
+    def linger(key: str) -> None:
+        with waiters.ticket(key) as ticket:
+            ready.wait(30)
+            answers.put(ticket.wait(30) if ticket else "crowded")
+            let_go.wait(30)
+
+    keys = [f"sub_{number}" for number in range(PORTION * 4)]
+    for key in keys:
+        start(functools.partial(linger, key))
+    ready.wait(30)
+    source.ended = {key: key for key in keys}
+    source.hints.put(keys[0])
+    assert sorted(answers.get(timeout=10) for _ in keys) == sorted(keys)
+    let_go.set()
     waiters.close()
