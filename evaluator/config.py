@@ -1,6 +1,7 @@
 """How one evaluator is set up: which device, which tasks, which limits and policies."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Self
 
 from evaluator.limits import Limits
@@ -33,6 +34,16 @@ class EvaluatorConfig:
     require_isolation: tuple[str, ...] = ()
     mock_eval_s: float = 0.0
     audit: bool = False
+
+    @property
+    def extensions_dir(self) -> Path:
+        """The cache of what was built, shared by the builders and judges of a machine."""
+        return Path(self.state_dir, "extensions")
+
+    @property
+    def build_isolation(self) -> tuple[str, ...]:
+        """The walls that a build must have: it uses no device, so that the shared memory of others is never there."""
+        return tuple(wall for wall in self.require_isolation if wall != "shm")
 
     def to_json(self) -> dict[str, Any]:
         data = dict(vars(self))

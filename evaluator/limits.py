@@ -24,6 +24,7 @@ class Limits:
     roofline_reject_frac: float = 0.8
     suspicious_speedup: float = 50.0
     custom_kernel_share_min: float = 0.1
+    build_cache_bytes: int = 4 * 1024**3
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

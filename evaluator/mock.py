@@ -7,6 +7,7 @@ For trainers' own tests, on machines that grade nothing. A comment line of the s
     # mock: timeout eval_s=0.3          (any verdict's name; how long the grade takes, in seconds)
     # mock: drawn eval_s=0.3            (the verdict from the hash)
     # mock: fault code=device_fault     (we fail: no verdict)
+    # mock: correct build_s=0.3         (how long the build of a CUDA source takes, where a builder does it)
 
 Without one, the outcome is drawn from a hash. Every result says `mock`, in its environment and in its feedback.
 """
@@ -15,9 +16,11 @@ import hashlib
 import re
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from evaluator.build import handover
 from evaluator.client import OnPhase
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import Cancelled, GraderFault
@@ -32,6 +35,8 @@ EVAL_MAX_S = 600.0
 T_REF_MS = 1.0
 SPREAD = 0.001
 PHASES = ("compile", "correctness", "timing")
+# what a build of `evaluator.mock_builder` fits
+FINGERPRINT = "mock"
 # out of 16 hashes; half are correct, so that a trainer's test sees every reward soon
 DRAW = (
     *(Verdict.CORRECT,) * 8,
@@ -56,14 +61,16 @@ class MockEvaluator:
         on_phase("format")
         findings = check(submission.code, submission.language, source_bytes_max=self._config.limits.source_bytes)
         if any(finding.severity == "error" for finding in findings):
-            return self._report(Verdict.FORMAT_VIOLATION, render(findings), None, {"format": _since(started)})
+            return self._report(Verdict.FORMAT_VIOLATION, render(findings), None, {"format": since(started)})
         outcome, options = directive(submission.code)
-        phases = {"format": _since(started)} | self._pass_time(options, on_phase)
+        fits = handover.take(submission.prebuilt, FINGERPRINT, self._config.extensions_dir)
+        wanted = PHASES if fits is None else PHASES[1:]
+        phases = {"format": since(started)} | self._pass_time(options, wanted, on_phase)
         if outcome == "fault":
             raise GraderFault(options.get("code", "device_fault"), "the source asked the mock evaluator for a fault")
         verdict, speedup = drawn(submission)
         if outcome is not None:
-            verdict, speedup = Verdict(outcome), _number(options, "speedup", 2.0)
+            verdict, speedup = Verdict(outcome), number(options, "speedup", 2.0)
         timed = verdict is Verdict.CORRECT
         feedback = f"mock: {verdict}, made up from the source without running it"
         return self._report(verdict, feedback, speedup if timed else None, phases)
@@ -85,15 +92,15 @@ class MockEvaluator:
     def close(self) -> None:
         """Nothing is held."""
 
-    def _pass_time(self, options: dict[str, str], on_phase: OnPhase) -> dict[str, float]:
-        eval_s = min(_number(options, "eval_s", self._config.mock_eval_s), EVAL_MAX_S)
+    def _pass_time(self, options: dict[str, str], wanted: Sequence[str], on_phase: OnPhase) -> dict[str, float]:
+        eval_s = min(number(options, "eval_s", self._config.mock_eval_s), EVAL_MAX_S)
         phases = {}
-        for phase in PHASES:
+        for phase in wanted:
             started = time.monotonic()
             on_phase(phase)
             if self._aborted.wait(eval_s / len(PHASES)):
                 raise Cancelled("the mock evaluation was aborted")
-            phases[phase] = _since(started)
+            phases[phase] = since(started)
         return phases
 
     def _report(self, verdict: Verdict, feedback: str, speedup: float | None, phases: dict[str, float]) -> Report:
@@ -121,7 +128,8 @@ def drawn(submission: Submission) -> tuple[Verdict, float]:
     return DRAW[digest[0] % len(DRAW)], round(2 ** (digest[1] / 64 - 1), 3)
 
 
-def _number(options: dict[str, str], name: str, default: float) -> float:
+def number(options: dict[str, str], name: str, default: float) -> float:
+    """A positive, finite option of a directive, or the default."""
     try:
         value = float(options.get(name, default))
     except ValueError:
@@ -129,5 +137,6 @@ def _number(options: dict[str, str], name: str, default: float) -> float:
     return value if 0 < value < float("inf") else default
 
 
-def _since(started: float) -> float:
+def since(started: float) -> float:
+    """Seconds on the monotonic clock."""
     return round(time.monotonic() - started, 6)

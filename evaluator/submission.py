@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self, cast
 
+from evaluator.prebuilt import Prebuilt
+
 Language = Literal["triton", "cuda"]
 LANGUAGES: tuple[Language, ...] = ("triton", "cuda")
 
@@ -12,7 +14,8 @@ class Submission:
     """One complete Python source that defines `ModelNew`, for one task.
 
     `seed_key` is the hex HMAC(server secret, submission id), from which every hidden seed is derived; the server
-    secret itself never reaches a worker.
+    secret itself never reaches a worker. `prebuilt` is what a builder made of the source for the device at hand, if one
+    did: whoever uses it checks that it fits and that its files are what their hashes say.
     """
 
     submission_id: str
@@ -20,6 +23,7 @@ class Submission:
     code: str
     language: Language
     seed_key: str
+    prebuilt: Prebuilt | None = None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -34,4 +38,5 @@ class Submission:
             code=str(data["code"]),
             language=cast(Language, data["language"]),
             seed_key=str(data["seed_key"]),
+            prebuilt=Prebuilt.from_json(data["prebuilt"]) if data.get("prebuilt") else None,
         )

@@ -4,15 +4,14 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evaluator.build import COMMON_FLAGS, BuildResult, build, prepare
+from evaluator.build import COMMON_FLAGS, BuildResult, build, handover, prepare
+from evaluator.build.cache import ArtifactCache
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import GraderFault
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.device import JudgeDevice
+from evaluator.prebuilt import DEFAULT_ARCHITECTURE
 from evaluator.submission import Submission
-
-# What a machine without a GPU compiles for: Hopper.
-_DEFAULT_ARCHITECTURE = "9.0"
 
 
 @dataclass(frozen=True)
@@ -36,30 +35,44 @@ class ExtensionBuilder:
     def __init__(self, config: EvaluatorConfig, device: JudgeDevice) -> None:
         self._config = config
         self._runs_here = device.name == "cuda"
-        self._architecture = str(device.describe().get("compute_capability") or _DEFAULT_ARCHITECTURE)
-        self._cache_dir = Path(config.state_dir) / "extensions"
+        self._architecture = str(device.describe().get("compute_capability") or DEFAULT_ARCHITECTURE)
+        self._cache_dir = config.extensions_dir
         if self._runs_here:
             threading.Thread(target=self._prepare, name="headers", daemon=True).start()
 
     def build(self, submission: Submission, clock: PhaseClock) -> Built:
-        """Build what is not in the cache. Raises SubmissionFault for a compile error.
+        """What a builder made, if it fits; else build what is not in the cache. Raises SubmissionFault (compile error).
 
         On a CPU a CUDA source is compiled and cannot be run: GraderFault, since no verdict can be reached.
         """
         if submission.language != "cuda":
             return Built()
-        with clock.phase("build"):
-            result = build(
-                submission.code,
-                arch_list=(self._architecture,),
-                cache_dir=self._cache_dir,
-                limits=self._config.limits,
-                require_isolation=[wall for wall in self._config.require_isolation if wall != "shm"],
-            )
+        result = self._handed_over(submission, clock)
+        if result is None:
+            with clock.phase("build"):
+                result = self._build(submission)
         if not self._runs_here:
             detail = "the CUDA source compiles, but this evaluator has no GPU to run it on"
             raise GraderFault("compiled_not_run", detail, retryable=False)
         return Built(result)
+
+    def _handed_over(self, submission: Submission, clock: PhaseClock) -> BuildResult | None:
+        if submission.prebuilt is None:
+            return None
+        with clock.phase("check_build"):
+            return handover.take(submission.prebuilt, handover.fingerprint(self._architecture), self._cache_dir)
+
+    def _build(self, submission: Submission) -> BuildResult:
+        result = build(
+            submission.code,
+            arch_list=(self._architecture,),
+            cache_dir=self._cache_dir,
+            limits=self._config.limits,
+            require_isolation=self._config.build_isolation,
+        )
+        if result.compiled:
+            ArtifactCache(self._cache_dir).prune(self._config.limits.build_cache_bytes)
+        return result
 
     def _prepare(self) -> None:
         try:

@@ -9,6 +9,7 @@ from typing import Any
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import GraderFault, SubmissionFault
 from evaluator.feedback import trim_middle
+from evaluator.gate import require_format
 from evaluator.judge.arena import arena_library
 from evaluator.judge.bench import Bench
 from evaluator.judge.building import Built, ExtensionBuilder
@@ -26,13 +27,11 @@ from evaluator.report import Report
 from evaluator.roofline.peaks import find_peaks
 from evaluator.sandbox import protect_from_same_user
 from evaluator.seeds import derive
-from evaluator.static import check, render
 from evaluator.submission import Submission
 from evaluator.tasks import Catalogue, TaskError, source_for
 from evaluator.verdicts import Verdict
 from evaluator.version import VERSION
 
-WARNINGS_MAX = 20  # the source decides how many there are, and a report has to fit into a message
 # what a sick device looks like from inside a runner: only on a healthy one it is the candidate's doing
 MAY_BE_THE_DEVICE = (Verdict.RUNTIME_ERROR, Verdict.TIMEOUT)
 
@@ -108,10 +107,7 @@ class Judge:
         )
 
     def _check_format(self, submission: Submission) -> list[str]:
-        findings = check(submission.code, submission.language, source_bytes_max=self._config.limits.source_bytes)
-        if any(finding.severity == "error" for finding in findings):
-            raise SubmissionFault(Verdict.FORMAT_VIOLATION, render(findings))
-        return [f"line {finding.line}: {finding.message}" for finding in findings[:WARNINGS_MAX]]
+        return require_format(submission.code, submission.language, self._config.limits)
 
     def _run(
         self,
