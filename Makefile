@@ -13,7 +13,7 @@ LOCK := requirements/constraints.txt
 CODE := client app benchmarks evaluator grading launcher migrations workers tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run demo doctor workers key purge test test-client chaos lint fmt lock clean distclean
+.PHONY: help venv run demo doctor workers key purge test chaos lint fmt lock clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,9 +47,6 @@ test: lint  ## lint, then the whole suite against a real Postgres and a real Red
 
 chaos: $(DEV_READY)  ## kill, freeze and cut off every part at full length (half an hour), and keep the figures
 	CHAOS=full CHAOS_RECORD=benchmarks/results/chaos.json $(BIN)/python -m pytest tests/chaos $(PYTEST_ARGS)
-
-test-client: $(DEV_READY)  ## the tests of the client package, which restart whole servers
-	CLIENT_TESTS=1 $(BIN)/python -m pytest tests/client $(PYTEST_ARGS)
 
 lint: $(DEV_READY)  ## ruff, mypy and the import contracts
 	$(BIN)/ruff check $(CODE)

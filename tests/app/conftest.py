@@ -1,4 +1,4 @@
-"""Whole servers with the mock evaluator over Postgres databases of their own, shared by the tests of this folder."""
+"""Whole servers with the mock evaluator over databases of their own, shared by the tests of this folder."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +25,20 @@ def api(server: OwnServer) -> Iterator[httpx.Client]:
     """A client that keeps nobody's proxy settings."""
     with client(server.url) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Iterator[httpx.Client]:
+    """A client of a server over SQLite."""
+    with OwnServer(KERNEL_ENV_EVALUATOR="mock") as started, client(started.url) as made:
+        yield made
+
+
+@pytest.fixture(scope="module", params=["postgres", "sqlite"])
+def either(request: pytest.FixtureRequest) -> httpx.Client:
+    """A client of the one and then of the other."""
+    found: httpx.Client = request.getfixturevalue("api" if request.param == "postgres" else "embedded")
+    return found
 
 
 @dataclass

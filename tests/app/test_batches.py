@@ -4,11 +4,18 @@ import threading
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.app.test_bad_input import assert_problem
 from tests.app.test_episodes import TASK, open_episode, source
 
 SLOW = source("correct eval_s=60")
+
+
+@pytest.fixture(scope="module")
+def api(either: httpx.Client) -> httpx.Client:
+    """Both databases: what these tests ask for is asked of them in SQL of its own."""
+    return either
 
 
 def item(custom_id: object, mock: str = "correct", **more: Any) -> dict[str, Any]:

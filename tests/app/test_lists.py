@@ -11,6 +11,12 @@ from tests.app.test_bad_input import assert_problem
 from tests.app.test_episodes import TASK, grade, open_episode, source
 
 
+@pytest.fixture(scope="module")
+def api(either: httpx.Client) -> httpx.Client:
+    """Both databases: what these tests ask for is asked of them in SQL of its own."""
+    return either
+
+
 def pages(api: httpx.Client, path: str, **query: Any) -> list[list[dict[str, Any]]]:
     """All pages of a list."""
     found, cursor = [], None

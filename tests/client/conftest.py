@@ -1,7 +1,6 @@
 """A whole server with the mock evaluator, and a scripted one that misbehaves on request."""
 
 import json
-import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,9 +11,6 @@ import pytest
 
 from launcher.demo_server import OwnServer
 from tests.services import postgres
-
-# Some of these restart whole servers and take minutes: `make test-client` runs them, the usual suite does not yet.
-collect_ignore_glob = [] if os.environ.get("CLIENT_TESTS") else ["test_*.py"]
 
 
 @pytest.fixture(scope="session")

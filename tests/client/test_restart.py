@@ -1,73 +1,122 @@
-"""The API is killed and asked to end in the middle of 200 waits: every result comes, each once."""
+"""The API is killed, then asked to end, in the middle of 200 waits: every result comes, each once."""
 
 import asyncio
-import contextlib
-import os
 import signal
+import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
+import httpx
 import psutil
+import pytest
 from kernel_grader_client import AsyncKernelGrader, Item
 
-from launcher.demo_server import OwnServer
+from evaluator.verdicts import Verdict
+from grading import jobs
+from grading.events import Publisher
 from tests.app.test_episodes import TASK, source
-from tests.services import postgres
+from tests.conftest import empty
+from tests.grading.support import LEASES, open_slot, report
+from tests.services.broker import Broker
+from tests.services.installation import Installation, Process, installation, wait_for
+from tests.services.ports import free_port
 
-COUNT = 200
-
-
-def api_of(server: OwnServer, other_than: int = 0) -> psutil.Process | None:
-    """Gunicorn's main process, which leads a session and which the launcher starts again when it ends."""
-    for child in psutil.Process(server.pid).children():
-        with contextlib.suppress(psutil.Error, ProcessLookupError):
-            leads = os.getsid(child.pid) == child.pid and child.pid != other_than
-            if leads and "gunicorn" in " ".join(child.cmdline()):
-                return child
-    return None
+COUNT, BATCH = 200, 20
+KEPT = 60  # so many are graded only after the last restart, so that somebody is waiting however slow the machine is
+GRADE_S = 0.02
+GUNICORN = ["-m", "gunicorn", "-c", "python:app.gunicorn_conf", "app.wsgi:app"]
 
 
-def end(server: OwnServer, how: signal.Signals) -> None:
-    """End the API and wait until another one has taken its place."""
-    api = api_of(server)
-    assert api is not None
-    api.send_signal(how)
-    for _ in range(600):
-        time.sleep(0.1)
-        if api_of(server, other_than=api.pid) is not None:
-            return
-    raise AssertionError("the API was not started again")
+@pytest.fixture
+def here(postgres_url: str, broker: Broker, tmp_path: Path) -> Iterator[Installation]:
+    """An installation without a worker: the test is its one slot."""
+    empty(postgres_url)
+    with installation(postgres_url, broker, tmp_path, PORT=str(free_port())) as made:
+        yield made
 
 
-async def wait_through(server: OwnServer) -> tuple[list[str], list[str]]:
+def url(here: Installation) -> str:
+    return f"http://127.0.0.1:{here.settings.port}"
+
+
+def start_api(here: Installation) -> Process:
+    """A new API on the same port, which has answered once."""
+    process = here.start(GUNICORN, "api", {})
+
+    def up() -> bool:
+        try:
+            return httpx.get(f"{url(here)}/healthz", trust_env=False).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    wait_for(up, 60, "the API", process.tail)
+    return process
+
+
+def restart(here: Installation, api: Process, how: signal.Signals) -> Process:
+    """End the whole API and start another one."""
+    family = [psutil.Process(api.pid), *psutil.Process(api.pid).children()]
+    for process in family if how is signal.SIGKILL else family[:1]:
+        process.send_signal(how)
+    psutil.wait_procs(family, timeout=30)
+    return start_api(here)
+
+
+def grade_all(here: Installation, restarted: threading.Event) -> None:
+    """Claim and finish, one after another, until everything has been graded."""
+    slot, publisher = open_slot(here.db), Publisher(here.settings.redis_url)
+    done = 0
+    while done < COUNT + BATCH:
+        if done >= COUNT + BATCH - KEPT:
+            assert restarted.wait(240)
+        claim = jobs.claim(here.db, slot.id, slot.incarnation, LEASES)
+        if claim is not None:
+            verdict = Verdict.INCORRECT if claim.row.batch_id else Verdict.CORRECT
+            ended = jobs.finish(here.db, claim.submission_id, claim.fence, report(verdict))
+            publisher.ended(ended.submission)
+            done += 1
+        time.sleep(GRADE_S)
+
+
+async def wait_through(here: Installation) -> tuple[list[str], list[str]]:
     """(ids that were waited for, custom ids of a batch), each as delivered."""
-    delivered, drained = [], []
-    async with AsyncKernelGrader(server.url, trust_env=False) as grader:
+    delivered: list[str] = []
+    drained: list[str] = []
+    sent: list[str] = []
+    api = await asyncio.to_thread(start_api, here)
+    restarted = threading.Event()
+    grading = asyncio.create_task(asyncio.to_thread(grade_all, here, restarted))
+    async with AsyncKernelGrader(url(here), trust_env=False) as grader:
 
         async def one(number: int) -> str:
-            submission = await grader.submit(source(f"correct eval_s=0.01\n# {number}"), task_id=TASK)
+            submission = await grader.submit(source(f"correct eval_s=0.02\n# {number}"), task_id=TASK)
+            sent.append(submission.id)
             delivered.append((await grader.wait(submission)).id)
             return submission.id
 
         async def many() -> None:
-            items = [Item(str(number), source(f"incorrect\n# {number}"), task_id=TASK) for number in range(20)]
+            items = [Item(str(number), source(f"incorrect\n# {number}"), task_id=TASK) for number in range(BATCH)]
             async for ended in grader.submit_many(items):
                 assert ended.verdict == "incorrect"
                 drained.append(ended.custom_id)
 
         tasks = [asyncio.create_task(one(number)) for number in range(COUNT)]
         batch = asyncio.create_task(many())
-        for how in (signal.SIGKILL, signal.SIGTERM):
-            await asyncio.sleep(1)
+        for how, count in (signal.SIGKILL, COUNT // 2), (signal.SIGTERM, COUNT):
+            while len(sent) < count:
+                await asyncio.sleep(0.05)
             assert len(delivered) < COUNT, "nobody was left to wait"
-            await asyncio.to_thread(end, server, how)
+            api = await asyncio.to_thread(restart, here, api, how)
+        restarted.set()
         submitted = await asyncio.gather(*tasks)
         await batch
+        await grading
     assert sorted(submitted) == sorted(delivered)
     return delivered, drained
 
 
-def test_no_wait_is_lost_and_none_is_answered_twice() -> None:
-    with postgres.database() as url, OwnServer(KERNEL_ENV_EVALUATOR="mock", DATABASE_URL=url) as server:
-        delivered, drained = asyncio.run(wait_through(server))
+def test_no_wait_is_lost_and_none_is_answered_twice(here: Installation) -> None:
+    delivered, drained = asyncio.run(wait_through(here))
     assert len(set(delivered)) == len(delivered) == COUNT
-    assert sorted(map(int, drained)) == list(range(20))
+    assert sorted(map(int, drained)) == list(range(BATCH))
