@@ -16,13 +16,12 @@ from evaluator.build.toolchain import toolchain
 from evaluator.client import OnPhase
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import Cancelled, GraderFault
-from evaluator.prebuilt import Prebuilt
+from evaluator.prebuilt import ARCHITECTURES_MAX, Prebuilt
 from evaluator.report import Report
 from evaluator.submission import Submission
 from evaluator.version import VERSION
 from evaluator.wire import Channel, DeadlinePassed, WireError
 
-ARCHITECTURES_MAX = 8
 # a build ends itself at its limit; beyond it there is the import of the checks and the wait for another's compilers
 _SLACK_S = 60.0
 _END_S = 2.0

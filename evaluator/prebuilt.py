@@ -6,6 +6,8 @@ from typing import Any, Self
 
 # what a machine without a GPU compiles for: Hopper
 DEFAULT_ARCHITECTURE = "9.0"
+# a build takes its time for each
+ARCHITECTURES_MAX = 8
 
 
 @dataclass(frozen=True)

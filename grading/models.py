@@ -3,14 +3,35 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, BigInteger, Enum, ForeignKey, Index, String, Text, UniqueConstraint, bindparam, text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Enum,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    String,
+    Text,
+    UniqueConstraint,
+    bindparam,
+    text,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.orm.util import AliasedClass
 from sqlalchemy.sql.elements import ColumnElement
 
 from evaluator.verdicts import Stage, Verdict
-from grading.states import CLAIMED, UNFINISHED, WAITING, AttemptEnd, EpisodeStatus, SlotState, SubmissionStatus
+from grading.states import (
+    CLAIMED,
+    UNFINISHED,
+    WAITING,
+    AttemptEnd,
+    EpisodeStatus,
+    SlotRole,
+    SlotState,
+    SubmissionStatus,
+)
 
 Json = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 NAME = String(200)
@@ -21,6 +42,7 @@ DANGEROUS_SQL = text("gpu_faults >= 2")
 COMPLETED_SQL = text("status = 'completed'")
 CORRECT_SQL = text("verdict = 'correct'")
 REGRADE_SQL = text("regrade_of IS NOT NULL")
+BUILD_SQL = text("build_claimed_at_ms IS NOT NULL")
 CLAIMED_SQL = text("status IN ('compiling', 'running')")
 
 
@@ -42,6 +64,7 @@ class Base(DeclarativeBase):
         SubmissionStatus: enum(SubmissionStatus),
         EpisodeStatus: enum(EpisodeStatus),
         AttemptEnd: enum(AttemptEnd),
+        SlotRole: enum(SlotRole),
         SlotState: enum(SlotState),
         Stage: enum(Stage),
         Verdict: enum(Verdict),
@@ -110,7 +133,7 @@ class Submission(Base):
     """One source for one task and everything that became of it.
 
     `key_id` is the API key that sent it, `regrade_of` the submission that it grades again. `log` is read
-    on its own only.
+    on its own only. `builds` is what a builder made of it (`grading.jobs.builds`).
     """
 
     __tablename__ = "submissions"
@@ -154,6 +177,8 @@ class Submission(Base):
     excluded_slot_id: Mapped[str | None]
     lease_until_ms: Mapped[int | None]
     claimed_at_ms: Mapped[int | None]
+    build_claimed_at_ms: Mapped[int | None]
+    builds: Mapped[dict[str, Any] | None]
     phase: Mapped[str | None]
 
     # the outcome
@@ -189,6 +214,10 @@ class Submission(Base):
               sqlite_where=DANGEROUS_SQL),
         Index("ix_submissions_served", "project_id", "run_id", "claimed_at_ms"),
         Index("ix_submissions_project_served", "project_id", "claimed_at_ms"),
+        Index("ix_submissions_build_served", "project_id", "run_id", "build_claimed_at_ms",
+              postgresql_where=BUILD_SQL, sqlite_where=BUILD_SQL),
+        Index("ix_submissions_project_build_served", "project_id", "build_claimed_at_ms",
+              postgresql_where=BUILD_SQL, sqlite_where=BUILD_SQL),
         Index("ix_submissions_list", "project_id", "run_id", "id"),
         Index("ix_submissions_episode", "episode_id", "id"),
         Index("ix_submissions_batch", "batch_id", "batch_ending"),
@@ -201,6 +230,10 @@ class Submission(Base):
               sqlite_where=CORRECT_SQL),
         Index("ix_submissions_regrade", "regrade_of", postgresql_where=REGRADE_SQL, sqlite_where=REGRADE_SQL),
     )  # fmt: skip
+
+    @property
+    def waits_for_build(self) -> bool:
+        return self.needs_build and self.status is SubmissionStatus.QUEUED
 
 
 def status_among(
@@ -237,7 +270,7 @@ class Attempt(Base):
 
 
 class Slot(Base):
-    """One GPU (or CPU evaluator) that takes work, known by a name that outlives its worker and host name.
+    """One GPU (or CPU evaluator) or builder that takes work, known by a name that outlives its worker and host name.
 
     `lanes` grades may run there at once. `held` is an operator's drain, which outlives the worker. `probe` is what the
     last look at the device found, `fault` the last fault and `faults` how many there were.
@@ -258,6 +291,7 @@ class Slot(Base):
     environment: Mapped[dict[str, Any]]
     registered_at_ms: Mapped[int]
     state_at_ms: Mapped[int]
+    role: Mapped[SlotRole] = mapped_column(default=SlotRole.GRADER)
     lanes: Mapped[int] = mapped_column(default=1)
     held: Mapped[bool] = mapped_column(default=False)
     faults: Mapped[int] = mapped_column(default=0)
@@ -265,6 +299,19 @@ class Slot(Base):
     fault_at_ms: Mapped[int | None]
     probe: Mapped[dict[str, Any] | None]
     probed_at_ms: Mapped[int | None]
+
+
+class BuildProduct(Base):
+    """A file that a builder made, by the SHA-256 of its content; the least recently used ones are forgotten."""
+
+    __tablename__ = "build_products"
+
+    sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
+    size_bytes: Mapped[int]
+    content: Mapped[bytes] = mapped_column(LargeBinary, deferred=True)
+    used_at_ms: Mapped[int]
+
+    __table_args__ = (Index("ix_build_products_used", "used_at_ms"),)
 
 
 class ApiKey(Base):

@@ -11,16 +11,19 @@ from sqlalchemy import Connection
 
 DEFAULT_NAME = "kernel_grader_worker"
 
-READS = ("episodes", "batches", "submissions", "attempts", "slots", "alembic_version")
-INSERTS = ("attempts", "slots")
+READS = ("episodes", "batches", "submissions", "attempts", "slots", "build_products", "alembic_version")
+INSERTS = ("attempts", "slots", "build_products")
+DELETES = ("build_products",)  # a product that is gone is built again
 UPDATES: dict[str, tuple[str, ...]] = {
     "slots": (),  # all of it
+    "build_products": ("used_at_ms",),
     "attempts": ("ended_at_ms", "outcome", "code", "detail"),
     "batches": ("endings",),
     "episodes": ("status", "turns_used", "best_speedup", "active_at_ms", "finished_at_ms"),
     "submissions": (
         *("status", "queue", "rung_at_ms", "lease_until_ms", "phase"),
         *("attempt", "fence", "losses", "gpu_faults", "slot_id", "excluded_slot_id", "claimed_at_ms"),
+        *("build_claimed_at_ms", "builds"),
         *("stage", "verdict", "reward", "speedup", "result", "log", "environment", "phases"),
         *("error_code", "error_title", "error_detail", "error_retryable"),
         *("started_at_ms", "finished_at_ms", "batch_ending"),
@@ -44,6 +47,7 @@ def statements(role: str, *, schema: str = "public", password: str | None = None
     made.append(sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(where, name))
     made += [_grant(sql.SQL("SELECT"), schema, table, name) for table in READS]
     made += [_grant(sql.SQL("INSERT"), schema, table, name) for table in INSERTS]
+    made += [_grant(sql.SQL("DELETE"), schema, table, name) for table in DELETES]
     made += [_grant(_update(columns), schema, table, name) for table, columns in UPDATES.items()]
     return made
 

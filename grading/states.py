@@ -40,9 +40,13 @@ class EpisodeStatus(StrEnum):
 
 
 class AttemptEnd(StrEnum):
-    """How one attempt at grading ended. Only `lost` and `fault` count towards the limit of attempts."""
+    """How one attempt at building or grading ended. Only `lost` and `fault` count towards the limit of attempts.
+
+    `built` is a build whose grade is still to come, under the same number.
+    """
 
     VERDICT = "verdict"
+    BUILT = "built"
     LOST = "lost"
     FAULT = "fault"
     HANDED_BACK = "handed_back"
@@ -58,6 +62,13 @@ class SlotState(StrEnum):
     DRAINING = "draining"
     QUARANTINED = "quarantined"
     GONE = "gone"
+
+
+class SlotRole(StrEnum):
+    """What a slot does with a submission: a builder claims what is to be compiled first, a grader the rest."""
+
+    GRADER = "grader"
+    BUILDER = "builder"
 
 
 class Priority(IntEnum):

@@ -14,6 +14,7 @@ from grading.jobs.bells import (
     missing_bells,
     unring,
 )
+from grading.jobs.builds import load_product, make_ready, prune_products, store_product
 from grading.jobs.cancel import cancel_episode, cancel_run, cancel_submission
 from grading.jobs.claim import Claim, claim
 from grading.jobs.episodes import NewEpisode, create_episode
@@ -69,9 +70,12 @@ __all__ = [
     "held_by",
     "hold",
     "let_go",
+    "load_product",
+    "make_ready",
     "missing_bells",
     "note_phase",
     "note_probe",
+    "prune_products",
     "purge",
     "quarantine",
     "register_slot",
@@ -81,6 +85,7 @@ __all__ = [
     "renew_slot",
     "requeue",
     "set_slot_state",
+    "store_product",
     "submit",
     "take_over",
     "unring",

@@ -14,7 +14,7 @@ from grading.db import Database
 from grading.jobs.claim import choose, ready_slot
 from grading.jobs.load import bells_and_running, fitting, healthy_slots, running_counts
 from grading.models import IS_WAITING, Slot, Submission
-from grading.states import SlotState, SubmissionStatus
+from grading.states import SlotState
 
 PAGE = 500
 # a bell that a slot with room has not answered by then was lost with its broker, and is rung again
@@ -104,7 +104,8 @@ def bell_to_pass_on(db: Database, slot_id: str) -> Bell | None:
         if row is None:
             return None
         target = _next_best(session, slot, row)
-        if target is None:
+        # a bell on a queue that is shared with those who may answer it could come back here for ever
+        if target is None or (target is not slot and target.queue == slot.queue):
             row.rung_at_ms = 0
             return None
         row.queue, row.rung_at_ms = target.queue, now_ms(session)
@@ -132,7 +133,6 @@ def _assign(db: Database, wanted: ColumnElement[bool]) -> list[Bell]:
         rows = session.scalars(
             select(Submission)
             .where(IS_WAITING, wanted)
-            .where(or_(Submission.status == SubmissionStatus.READY, Submission.needs_build.is_(False)))
             .order_by(Submission.queue, Submission.rung_at_ms)
             .limit(PAGE)
             .with_for_update(skip_locked=True)

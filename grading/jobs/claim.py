@@ -1,6 +1,6 @@
 """Claiming: a slot takes the best waiting row for itself, under a new fence and a lease."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from sqlalchemy import bindparam, select, update
@@ -12,18 +12,22 @@ from grading.clock import now_ms
 from grading.db import Database
 from grading.errors import FenceLost
 from grading.ids import ATTEMPT, new_id
+from grading.jobs.builds import architectures, follows_build, prebuilt_for
 from grading.jobs.load import running_at
 from grading.jobs.order import Head, at_slot, eligible, heads, rank
 from grading.models import Attempt, Slot, Submission
 from grading.settings import Leases
-from grading.states import SlotState, SubmissionStatus
+from grading.states import SlotRole, SlotState, SubmissionStatus
 
 TRIES = 5
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claimed submission, and its row as claimed. Everything that is later written about it names the fence."""
+    """One claimed submission, and its row as claimed. Everything that is later written about it names the fence.
+
+    `architectures` is what a builder builds it for.
+    """
 
     submission_id: str
     fence: int
@@ -33,6 +37,7 @@ class Claim:
     lane: str
     queue: str | None
     row: Submission
+    architectures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ def choose(session: Session, slot: Slot) -> Choice:
     beside = bool(running)
     if len(running) >= slot.lanes or any(running):
         return Choice([], beside)
-    ranked = rank(session, heads(session, slot, beside=beside))
+    ranked = rank(session, heads(session, slot, beside=beside), slot.role)
     if beside:
         first_suspect = next((index for index, head in enumerate(ranked) if head.suspect), len(ranked))
         ranked = ranked[:first_suspect]
@@ -93,31 +98,37 @@ def choose(session: Session, slot: Slot) -> Choice:
 def _take(session: Session, slot: Slot, head: Head, beside: bool) -> Submission | None:
     """The oldest free row of the lane becomes this slot's, or nothing happens."""
     return session.scalars(
-        _taking(beside),
+        _taking(slot.role, beside),
         at_slot(slot) | {"from_lane": head.lane},
         execution_options={"populate_existing": True, "synchronize_session": False},
     ).one_or_none()
 
 
 @cache
-def _taking(beside: bool) -> ReturningUpdate[Submission]:
+def _taking(role: SlotRole, beside: bool) -> ReturningUpdate[Submission]:
     """The conditional statement."""
     from_lane = bindparam("from_lane", type_=Submission.lane.type)
-    free = select(Submission.id).where(Submission.lane == from_lane, eligible(beside=beside))
+    free = select(Submission.id).where(Submission.lane == from_lane, eligible(role, beside=beside))
     if beside:
         free = free.where(Submission.gpu_faults == 0)
     oldest = free.order_by(Submission.id).limit(1).with_for_update(skip_locked=True, of=Submission)
-    taken = update(Submission).where(Submission.id == oldest.scalar_subquery()).values(status=SubmissionStatus.RUNNING)
+    status = SubmissionStatus.COMPILING if role is SlotRole.BUILDER else SubmissionStatus.RUNNING
+    taken = update(Submission).where(Submission.id == oldest.scalar_subquery()).values(status=status)
     return taken.returning(Submission)
 
 
 def _begin(session: Session, slot: Slot, row: Submission, leases: Leases) -> Claim:
     now = now_ms(session)
     queue = row.queue
+    builds = slot.role is SlotRole.BUILDER
+    if not follows_build(session, row):
+        row.attempt += 1
     row.fence += 1
-    row.attempt += 1
     row.slot_id = slot.id
-    row.claimed_at_ms = now
+    if builds:
+        row.build_claimed_at_ms = now
+    else:
+        row.claimed_at_ms = now
     row.started_at_ms = row.started_at_ms or now
     row.lease_until_ms = now + round(leases.lease_s * 1000)
     row.queue = None
@@ -129,7 +140,7 @@ def _begin(session: Session, slot: Slot, row: Submission, leases: Leases) -> Cla
             submission_id=row.id,
             number=row.attempt,
             fence=row.fence,
-            kind="grade",
+            kind="build" if builds else "grade",
             slot_id=slot.id,
             incarnation=slot.incarnation,
             started_at_ms=now,
@@ -144,4 +155,7 @@ def _begin(session: Session, slot: Slot, row: Submission, leases: Leases) -> Cla
             "seed_key": row.seed_key,
         }
     )
-    return Claim(row.id, row.fence, row.attempt, slot.id, source, row.lane, queue, row)
+    if not builds:
+        source = replace(source, prebuilt=prebuilt_for(row, slot))
+    wanted = architectures(session, row) if builds else ()
+    return Claim(row.id, row.fence, row.attempt, slot.id, source, row.lane, queue, row, wanted)

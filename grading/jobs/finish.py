@@ -108,4 +108,5 @@ def _record(submission: Submission, report: Report) -> None:
     submission.result = cast(dict[str, Any], storable(report.result()))
     submission.log = cast(str | None, storable(getattr(report, "log", None) or None))
     submission.environment = cast(dict[str, Any], storable(report.environment))
-    submission.phases = cast(dict[str, Any], storable(report.phases))
+    built_in = (submission.builds or {}).get("phases", {})
+    submission.phases = cast(dict[str, Any], storable({**built_in, **report.phases}))

@@ -3,24 +3,34 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from sqlalchemy import func, literal, or_, select
+from sqlalchemy import and_, func, literal, or_, select
 from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm.util import AliasedClass
 from sqlalchemy.sql.elements import ColumnElement
 
 from grading.clock import db_now_ms
 from grading.models import IS_CLAIMED, IS_WAITING, Slot, Submission, status_among
-from grading.states import CLAIMED, SlotState
+from grading.states import CLAIMED, SlotRole, SlotState
+
+
+def takes_work(slot: type[Slot] | AliasedClass[Slot] = Slot) -> ColumnElement[bool]:
+    """Whether a slot takes work at present."""
+    return and_(slot.state == SlotState.READY, slot.lease_until_ms > db_now_ms())
 
 
 def healthy_slots(session: Session) -> Sequence[Slot]:
-    """Slots that take work at present, by id."""
-    return session.scalars(
-        select(Slot).where(Slot.state == SlotState.READY, Slot.lease_until_ms > db_now_ms()).order_by(Slot.id)
-    ).all()
+    """Slots that take work at present, by id: graders and builders."""
+    return session.scalars(select(Slot).where(takes_work()).order_by(Slot.id)).all()
+
+
+def a_builder_is_there() -> ColumnElement[bool]:
+    """Whether any builder takes work; without one, graders build for themselves."""
+    builder = aliased(Slot)
+    return select(literal(1)).where(builder.role == SlotRole.BUILDER, takes_work(builder)).exists()
 
 
 def running_counts(session: Session) -> Counter[str]:
-    """Running grades per slot id."""
+    """Running grades and builds per slot id."""
     counts = select(Submission.slot_id, func.count()).where(IS_CLAIMED).group_by(Submission.slot_id)
     return Counter({str(slot_id): count for slot_id, count in session.execute(counts)})
 
@@ -32,9 +42,11 @@ def running_at(session: Session, slot_id: str) -> list[bool]:
 
 
 def bells_and_running(session: Session, slots: Sequence[Slot]) -> Counter[str]:
-    """Bells and running grades per queue."""
+    """Bells and running grades per queue; builders share one."""
     running = running_counts(session)
-    load: Counter[str] = Counter({slot.queue: running[slot.id] for slot in slots})
+    load: Counter[str] = Counter()
+    for slot in slots:
+        load[slot.queue] += running[slot.id]
     counts = session.execute(
         select(Submission.queue, func.count())
         .where(IS_WAITING, Submission.queue.in_([slot.queue for slot in slots]))
@@ -46,21 +58,24 @@ def bells_and_running(session: Session, slots: Sequence[Slot]) -> Counter[str]:
 
 
 def fitting(row: Submission, slots: Sequence[Slot]) -> list[Slot]:
-    """Those that may take a row; the one that failed it only where no other may."""
-    fits = [slot for slot in slots if row.gpu_kind in (None, slot.kind)]
+    """Those that may take a row: builders first; of graders the one that failed it only where no other may."""
+    builders = [slot for slot in slots if slot.role is SlotRole.BUILDER]
+    if row.waits_for_build and builders:
+        return builders
+    fits = [slot for slot in slots if slot.role is SlotRole.GRADER and row.gpu_kind in (None, slot.kind)]
     return [slot for slot in fits if slot.id != row.excluded_slot_id] or fits
 
 
 def another_is_idle(slot_id: ColumnElement[str]) -> ColumnElement[bool]:
-    """Whether a healthy slot but this one, in which nothing runs, may take the row of the enclosing statement."""
+    """Whether a healthy grader but this one, in which nothing runs, may take the row of the enclosing statement."""
     other, held = aliased(Slot), aliased(Submission)
     busy = select(literal(1)).where(held.slot_id == other.id, status_among(CLAIMED, held)).correlate(other).exists()
     return (
         select(literal(1))
         .where(
             other.id != slot_id,
-            other.state == SlotState.READY,
-            other.lease_until_ms > db_now_ms(),
+            other.role == SlotRole.GRADER,
+            takes_work(other),
             or_(Submission.gpu_kind.is_(None), other.kind == Submission.gpu_kind),
             or_(Submission.excluded_slot_id.is_(None), Submission.excluded_slot_id != other.id),
             ~busy,

@@ -5,19 +5,21 @@ Statements are built once and take the slot as parameters (`at_slot`): building 
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import CTE, Select, and_, bindparam, case, func, literal, or_, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from sqlalchemy.sql.elements import ColumnElement
 
 from grading.clock import db_now_ms
-from grading.jobs.load import another_is_idle
+from grading.jobs.load import a_builder_is_there, another_is_idle, takes_work
 from grading.models import IS_CLAIMED, IS_WAITING, Slot, Submission
-from grading.states import SlotState, SubmissionStatus
+from grading.states import SlotRole, SubmissionStatus
 
 AGING_MS = 10 * 60 * 1000
+# how the lane of a row begins that is to be built first (`grading.jobs.submit.lane`)
+TO_BUILD = "[1,"
 
 
 @dataclass(frozen=True)
@@ -50,19 +52,30 @@ def at_slot(slot: Slot) -> dict[str, str]:
 
 
 @cache
-def eligible(*, beside: bool = False) -> ColumnElement[bool]:
-    """Rows that a slot may take. An exclusion lapses where no other healthy slot fits.
+def eligible(role: SlotRole, *, beside: bool = False) -> ColumnElement[bool]:
+    """Rows that a slot may take: a builder what is to be built first, a grader the rest, or all where nobody builds."""
+    return _to_build() if role is SlotRole.BUILDER else _to_grade(beside)
 
-    `beside` another grade it may take only what no idle slot may.
-    """
+
+def _to_build() -> ColumnElement[bool]:
+    return and_(
+        IS_WAITING,
+        Submission.status == SubmissionStatus.QUEUED,
+        Submission.needs_build.is_(True),
+        Submission.deadline_at_ms > db_now_ms(),
+    )
+
+
+def _to_grade(beside: bool) -> ColumnElement[bool]:
+    """An exclusion lapses where no other healthy slot fits. `beside` another grade only what no idle slot may take."""
     slot_id, slot_kind = bindparam("at_slot_id", type_=Slot.id.type), bindparam("at_slot_kind", type_=Slot.kind.type)
     other = aliased(Slot)
     alternative = (
         select(literal(1))
         .where(
             other.id != slot_id,
-            other.state == SlotState.READY,
-            other.lease_until_ms > db_now_ms(),
+            other.role == SlotRole.GRADER,
+            takes_work(other),
             or_(Submission.gpu_kind.is_(None), other.kind == Submission.gpu_kind),
         )
         .correlate(Submission)
@@ -70,7 +83,11 @@ def eligible(*, beside: bool = False) -> ColumnElement[bool]:
     )
     return and_(
         IS_WAITING,
-        or_(Submission.status == SubmissionStatus.READY, Submission.needs_build.is_(False)),
+        or_(
+            Submission.status == SubmissionStatus.READY,
+            Submission.needs_build.is_(False),
+            ~a_builder_is_there(),
+        ),
         or_(Submission.gpu_kind.is_(None), Submission.gpu_kind == slot_kind),
         Submission.deadline_at_ms > db_now_ms(),
         or_(Submission.excluded_slot_id.is_(None), Submission.excluded_slot_id != slot_id, ~alternative),
@@ -81,15 +98,18 @@ def eligible(*, beside: bool = False) -> ColumnElement[bool]:
 def heads(session: Session, slot: Slot, *, beside: bool = False) -> list[Head]:
     """The oldest row that this slot may take, of every lane that has one."""
     # two statements: joined into one, Postgres may prefer to read the whole table
-    ids = [found for found in session.scalars(_oldest(beside), at_slot(slot)) if found is not None]
-    return [Head(*row) for row in session.execute(_heads(), {"ids": ids})] if ids else []
+    ids = [found for found in session.scalars(_oldest(slot.role, beside), at_slot(slot)) if found is not None]
+    return [Head(*row) for row in session.execute(_heads(slot.role), {"ids": ids})] if ids else []
 
 
-def rank(session: Session, candidates: list[Head]) -> list[Head]:
-    """Candidates, best first: submissions without a run share as one run of their project."""
+def rank(session: Session, candidates: list[Head], role: SlotRole = SlotRole.GRADER) -> list[Head]:
+    """Candidates, best first: submissions without a run share as one run of their project.
+
+    Builders and graders each share out their own time: a build is no turn on a GPU.
+    """
     if len(candidates) < 2:
         return candidates
-    running = session.execute(_running()).all()
+    running = session.execute(_running(role)).all()
     projects = Counter(project_id for project_id, _ in running)
     runs = Counter((project_id, run_id) for project_id, run_id in running)
 
@@ -115,23 +135,26 @@ def _lanes() -> CTE:
 
 
 @cache
-def _oldest(beside: bool) -> Select[str | None]:
+def _oldest(role: SlotRole, beside: bool) -> Select[str | None]:
     """For each lane, the id of the oldest row that a slot may take, or None."""
     lanes = _lanes()
     oldest = (
         select(Submission.id)
-        .where(Submission.lane == lanes.c.lane, eligible(beside=beside))
+        .where(Submission.lane == lanes.c.lane, eligible(role, beside=beside))
         .order_by(Submission.id)
         .limit(1)
         .correlate(lanes)
         .scalar_subquery()
     )
-    return select(oldest).where(lanes.c.lane.is_not(None))
+    # a builder need not look through what is not to be built
+    wanted = lanes.c.lane.startswith(TO_BUILD) if role is SlotRole.BUILDER else lanes.c.lane.is_not(None)
+    return select(oldest).where(wanted)
 
 
 @cache
-def _heads() -> Select[*tuple[Any, ...]]:
+def _heads(role: SlotRole) -> Select[*tuple[Any, ...]]:
     head = aliased(Submission)
+    served = partial(_served, Submission.build_claimed_at_ms if role is SlotRole.BUILDER else Submission.claimed_at_ms)
     return select(
         head.lane,
         head.id,
@@ -140,21 +163,22 @@ def _heads() -> Select[*tuple[Any, ...]]:
         head.project_id,
         head.run_id,
         head.gpu_faults > 0,
-        _served(Submission.project_id == head.project_id),
+        served(Submission.project_id == head.project_id),
         case(
-            (head.run_id.is_(None), _served(Submission.project_id == head.project_id, Submission.run_id.is_(None))),
-            else_=_served(Submission.project_id == head.project_id, Submission.run_id == head.run_id),
+            (head.run_id.is_(None), served(Submission.project_id == head.project_id, Submission.run_id.is_(None))),
+            else_=served(Submission.project_id == head.project_id, Submission.run_id == head.run_id),
         ),
         db_now_ms(),
     ).where(head.id.in_(bindparam("ids", expanding=True)))
 
 
-def _served(*where: ColumnElement[bool]) -> ColumnElement[int]:
-    latest = select(func.max(Submission.claimed_at_ms)).where(*where).correlate_except(Submission)
+def _served(at: InstrumentedAttribute[int | None], *where: ColumnElement[bool]) -> ColumnElement[int]:
+    latest = select(func.max(at)).where(at.is_not(None), *where).correlate_except(Submission)
     return func.coalesce(latest.scalar_subquery(), 0)
 
 
 @cache
-def _running() -> Select[str, str | None]:
+def _running(role: SlotRole) -> Select[str, str | None]:
     # counted by the caller: grouped, SQLite prefers an index over all rows to the one over those that run
-    return select(Submission.project_id, Submission.run_id).where(IS_CLAIMED)
+    status = SubmissionStatus.COMPILING if role is SlotRole.BUILDER else SubmissionStatus.RUNNING
+    return select(Submission.project_id, Submission.run_id).where(IS_CLAIMED, Submission.status == status)

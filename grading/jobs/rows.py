@@ -70,9 +70,9 @@ def end_without_verdict(
 
 
 def send_back(session: Session, submission: Submission, end: AttemptEnd, *, code: str, detail: str) -> None:
-    """Return a locked, claimed row to its wait under a new fence: to `ready` where its build is done."""
+    """Return a locked, claimed row to its wait under a new fence: to `ready` where a builder's work is done."""
     close_attempt(session, submission, end, code=code, detail=detail)
-    built = submission.needs_build and submission.status is SubmissionStatus.RUNNING
+    built = submission.builds is not None and submission.status is SubmissionStatus.RUNNING
     submission.fence += 1
     submission.status = SubmissionStatus.READY if built else SubmissionStatus.QUEUED
     leave_queue(submission)

@@ -11,7 +11,7 @@ from grading.db import Database
 from grading.errors import FenceLost, NotFound, SlotTaken
 from grading.models import Slot
 from grading.settings import Leases
-from grading.states import SlotState
+from grading.states import SlotRole, SlotState
 
 REASON_MAX = 500
 HELD = "drained by an operator"
@@ -19,7 +19,10 @@ HELD = "drained by an operator"
 
 @dataclass(frozen=True)
 class SlotIdentity:
-    """`slot_id` is the device's own name (a GPU's UUID); `incarnation` names this start of its worker."""
+    """`slot_id` is the device's own name (a GPU's UUID); `incarnation` names this start of its worker.
+
+    Each grader has a queue of its own, builders share one.
+    """
 
     slot_id: str
     incarnation: str
@@ -30,6 +33,7 @@ class SlotIdentity:
     queue: str
     environment: dict[str, Any] = field(default_factory=dict)
     lanes: int = 1
+    role: SlotRole = SlotRole.GRADER
 
 
 def register_slot(db: Database, identity: SlotIdentity, leases: Leases) -> Slot:
@@ -47,7 +51,7 @@ def register_slot(db: Database, identity: SlotIdentity, leases: Leases) -> Slot:
         elif slot.incarnation != identity.incarnation and _alive(slot, now):
             raise SlotTaken(f"slot {identity.slot_id} is held by a worker on {slot.host}")
         slot.incarnation = identity.incarnation
-        slot.kind, slot.evaluator = identity.kind, identity.evaluator
+        slot.kind, slot.evaluator, slot.role = identity.kind, identity.evaluator, identity.role
         slot.host, slot.number, slot.queue = identity.host, identity.number, identity.queue
         slot.environment, slot.lanes = identity.environment, identity.lanes
         slot.lease_until_ms = now + round(leases.slot_lease_s * 1000)

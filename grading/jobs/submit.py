@@ -102,6 +102,8 @@ def require_turn(session: Session, episode: Episode, turn: int | None) -> None:
 def new_row(new: NewSubmission, episode: Episode | None, secret: bytes, now: int) -> Submission:
     """The row of a submission that has just come in, for its locked episode where it has one; not added yet."""
     submission_id = new_id(SUBMISSION)
+    language = new.language or (episode.language if episode else "triton")
+    builds = language == "cuda"
     run_id = new.run_id or (episode.run_id if episode else None)
     if episode is not None:
         episode.active_at_ms = now
@@ -111,7 +113,7 @@ def new_row(new: NewSubmission, episode: Episode | None, secret: bytes, now: int
         episode_id=new.episode_id,
         run_id=run_id,
         task_id=episode.task_id if episode else new.task_id,
-        language=new.language or (episode.language if episode else "triton"),
+        language=language,
         code=new.code,
         code_sha=code_sha(new.code),
         seed_key=seed_key(secret, submission_id),
@@ -123,8 +125,8 @@ def new_row(new: NewSubmission, episode: Episode | None, secret: bytes, now: int
         status=SubmissionStatus.QUEUED,
         priority=int(new.priority),
         gpu_kind=new.gpu_kind,
-        needs_build=False,
-        lane=lane(new, run_id),
+        needs_build=builds,
+        lane=lane(new, run_id, builds=builds),
         deadline_at_ms=now + round(new.deadline_s * 1000),
         attempt=0,
         fence=0,
@@ -139,6 +141,6 @@ def seed_key(secret: bytes, submission_id: str) -> str:
     return hmac.new(secret, submission_id.encode(), hashlib.sha256).hexdigest()
 
 
-def lane(new: NewSubmission, run_id: str | None) -> str:
+def lane(new: NewSubmission, run_id: str | None, *, builds: bool) -> str:
     """Rows of one lane are served in order of age: what competes for fairness, and where it may run, is equal."""
-    return json.dumps([int(new.priority), new.gpu_kind, new.project_id, run_id], ensure_ascii=False)
+    return json.dumps([int(builds), int(new.priority), new.gpu_kind, new.project_id, run_id], ensure_ascii=False)
