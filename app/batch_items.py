@@ -1,6 +1,7 @@
 """Takes the items of a batch apart, each by itself: what is wrong with one is told about that one alone."""
 
 import json
+import re
 from typing import Any
 
 import marshmallow as ma
@@ -14,6 +15,9 @@ from app.services.submissions import new_submission
 from grading.jobs import BatchItem
 
 ITEM_BYTES_MAX = 1024 * 1024
+# a pointer may quote the name of a label, and what is told about an item is kept in the database
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+REPLACEMENT = "\ufffd"
 
 
 def parse_items(ctx: Context, args: dict[str, Any]) -> tuple[list[BatchItem], dict[int, dict[str, Any]]]:
@@ -56,7 +60,10 @@ def _parse(ctx: Context, index: int, raw: dict[str, Any]) -> BatchItem:
 
 
 def _inside(path: str, errors: Any) -> list[FieldError]:
-    return [FieldError(path + error.pointer.removeprefix("#"), error.detail) for error in errors]
+    return [
+        FieldError(UNSTORABLE.sub(REPLACEMENT, path + error.pointer.removeprefix("#")), error.detail)
+        for error in errors
+    ]
 
 
 def _duplicate(index: int) -> Problem:

@@ -28,6 +28,7 @@ def create_app(context: Context) -> Flask:
     app.register_blueprint(docs_blueprint())
     app.after_request(_name_version)
     app.after_request(tell_what_is_left)
+    app.after_request(context.bodies.discard_rest)
     return app
 
 

@@ -5,6 +5,7 @@ import socket
 import time
 
 import httpx
+import pytest
 
 from app.bodies import BodyReader
 from app.hangups import Hangups
@@ -41,6 +42,37 @@ def test_a_slow_body_that_arrives_in_time_is_read(keyed: Keyed) -> None:
         time.sleep(0.5)
         slow.sendall(body[5:])
         assert slow.recv(100).startswith(b"HTTP/1.1 202")
+
+
+CHUNKED = "Transfer-Encoding: chunked"
+BODIES = [
+    (CHUNKED, b"2\r\n{}\r\n0\r\n\r\n", 201),
+    (CHUNKED, b"zz\r\n{}\r\n0\r\n\r\n", 400),
+    (CHUNKED, b"2\r\n{}xx0\r\n\r\n", 400),
+    (CHUNKED, b"5\r\n{}", 400),
+    (CHUNKED, b"%x\r\n" % 3_000_000 + b" " * 3_000_000 + b"\r\n0\r\n\r\n", 413),
+    ("Content-Length: 100", b'{"max_turns": 1}', 400),  # cut off where it happens to be JSON
+    ("Content-Length: -1", b"{}", 400),
+    ("Content-Length: many", b"{}", 400),
+]
+
+
+@pytest.mark.parametrize(("length", "body", "status"), BODIES, ids=range(len(BODIES)))
+def test_bodies_that_are_not_as_announced(api: httpx.Client, length: str, body: bytes, status: int) -> None:
+    head = f"POST /episodes HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{length}\r\n\r\n"
+    with socket.create_connection((api.base_url.host, api.base_url.port or 80), timeout=30) as connection:
+        connection.sendall(head.encode() + body)
+        connection.shutdown(socket.SHUT_WR)
+        answer = connection.makefile("rb").read()
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode()), answer
+
+
+def test_a_refusal_reaches_who_still_sends(api: httpx.Client) -> None:
+    for _ in range(20):
+        with httpx.Client(base_url=api.base_url, timeout=60, trust_env=False) as sender:
+            for path in ("/submissions", "/nowhere", "/submissions/sub_nothing/cancel"):
+                answer = sender.post(path, content=b" " * 10_000_000, headers={"Content-Type": "application/json"})
+                assert answer.status_code == (413 if path == "/submissions" else 404)
 
 
 def test_a_waiting_client_that_goes_away_is_noticed(keyed: Keyed) -> None:
