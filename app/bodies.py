@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from flask import Request, Response, request
-from gunicorn.http.errors import ParseException
+from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from app.error_codes import ErrorCode
