@@ -21,7 +21,8 @@ class EvaluatorConfig:
     as `level*/…py`.
     `require_isolation` names walls (as `Report.environment["isolation"]` does) without which nothing is graded.
     `audit` grades the reference itself (a source with `Model`): no static check, no guard, no provenance. Its reports
-    are marked and earn no reward; no setting of a server turns it on.
+    are marked and earn no reward; no setting of a server turns it on. `measure_unknown_gpu` measures the peaks of a GPU
+    that is not in the table, once.
     """
 
     kind: EvaluatorKind
@@ -34,6 +35,7 @@ class EvaluatorConfig:
     require_isolation: tuple[str, ...] = ()
     mock_eval_s: float = 0.0
     audit: bool = False
+    measure_unknown_gpu: bool = False
 
     @property
     def extensions_dir(self) -> Path:

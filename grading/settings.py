@@ -64,6 +64,7 @@ class Settings:
     precision_policy: PrecisionPolicy
     require_isolation: tuple[str, ...]
     mock_eval_s: float
+    measure_unknown_gpu: bool
     deadline_s: float
     wait_max_s: float
     host: str
@@ -84,6 +85,7 @@ class Settings:
             precision_policy=self.precision_policy,
             require_isolation=self.require_isolation,
             mock_eval_s=self.mock_eval_s,
+            measure_unknown_gpu=self.measure_unknown_gpu,
         )
 
     @classmethod
@@ -115,6 +117,7 @@ class Settings:
             precision_policy=reader.choice("KERNEL_ENV_PRECISION_POLICY", "reject", PRECISION_POLICIES),
             require_isolation=reader.names("KERNEL_ENV_REQUIRE_ISOLATION"),
             mock_eval_s=reader.number("KERNEL_ENV_MOCK_EVAL_S", 0.0, low=0.0, high=3600.0),
+            measure_unknown_gpu=reader.flag("KERNEL_ENV_MEASURE_UNKNOWN_GPU", default=False),
             deadline_s=reader.number("KERNEL_ENV_DEADLINE_S", 3600.0, low=1.0, high=30 * 86400.0),
             wait_max_s=reader.number("KERNEL_ENV_WAIT_MAX_S", 60.0, low=0.0, high=600.0),
             host=reader.text("KERNEL_ENV_HOST", os.uname().nodename),

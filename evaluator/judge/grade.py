@@ -15,7 +15,9 @@ from evaluator.judge.bench import Bench
 from evaluator.judge.building import Built, ExtensionBuilder
 from evaluator.judge.cache import IDLE_SHARE, BenchCache
 from evaluator.judge.clock import PhaseClock
+from evaluator.judge.dependence import Dependence
 from evaluator.judge.device import JudgeDevice, make_device
+from evaluator.judge.gpu_peaks import peaks_of
 from evaluator.judge.grading import Grading, Workshop
 from evaluator.judge.health import Health
 from evaluator.judge.memory import MemoryBudget
@@ -24,7 +26,6 @@ from evaluator.judge.reference import Reference
 from evaluator.judge.turn import DeviceTurn
 from evaluator.judge.zygote_link import Zygote
 from evaluator.report import Report
-from evaluator.roofline.peaks import find_peaks
 from evaluator.sandbox import protect_from_same_user
 from evaluator.seeds import derive
 from evaluator.submission import Submission
@@ -54,14 +55,17 @@ class Judge:
         self._builder = ExtensionBuilder(config, self._device)
         gpu_id = self._device.describe()["gpu_id"]
         self._health = Health(self._device.name, Path(config.state_dir, f"health-{gpu_id}.json") if gpu_id else None)
-        peaks = find_peaks(self._device.gpu_name)
+        self._dependence = Dependence()
+        peaks = peaks_of(self._device, config)
         turn = DeviceTurn()
         memory = MemoryBudget(self._device.free_bytes())
         self._workshop = Workshop(config, zygote, self._device, turn, self._benches, memory, peaks, allocator)
 
     def describe(self) -> dict[str, Any]:
         """Device and versions, as in a result's `environment`."""
-        return {"evaluator": self._config.kind, "grader": VERSION, **self._device.describe()}
+        peaks = self._workshop.peaks
+        known = {"name": peaks.name, "source": peaks.source, "measured": peaks.measured} if peaks else None
+        return {"evaluator": self._config.kind, "grader": VERSION, "peaks": known, **self._device.describe()}
 
     def probe(self) -> dict[str, Any]:
         """What a look at the device measured, while no grade holds it. Raises GraderFault where it is not well."""
@@ -133,4 +137,7 @@ class Judge:
         except TaskError as error:
             raise GraderFault("unknown_task", str(error), retryable=False) from error
         reference = Reference(task_id, source, self._device.name)
-        return Bench(reference, self._device, self._config.limits.tolerance, derive("00", "probe"))
+        bench = Bench(reference, self._device, self._config.limits.tolerance, derive("00", "probe"))
+        if self._workshop.peaks is not None:
+            bench.work = self._dependence.complete(bench.work, reference, bench.tolerance)
+        return bench

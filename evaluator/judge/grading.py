@@ -137,7 +137,7 @@ class Grading:
                 origin = self._origin(bench, candidate, timing)
         finally:
             candidate.kill()
-        report = judgement(bench.work, timing, self._shop.peaks, self._limits)
+        report = judgement(bench.work, timing, self._shop.peaks, self._limits, self._shop.config.precision_policy)
         return replace(
             report,
             max_abs_err=max(accuracy.max_abs_err, timed_err),

@@ -1,5 +1,6 @@
 """What a right kernel's time is worth: the roofline, impossible times, and a sentence for its author."""
 
+from evaluator.config import PrecisionPolicy
 from evaluator.limits import Limits
 from evaluator.report import Report, Roofline, Timing
 from evaluator.roofline.model import Work, compute_floor_ms, memory_floor_ms, roofline
@@ -7,21 +8,28 @@ from evaluator.roofline.peaks import Peaks
 from evaluator.verdicts import Verdict
 
 
-def judgement(work: Work, timing: Timing, peaks: Peaks | None, limits: Limits) -> Report:
-    """A correct kernel's report, unless its time is under what the device can do at all."""
+def judgement(
+    work: Work, timing: Timing, peaks: Peaks | None, limits: Limits, policy: PrecisionPolicy = "reject"
+) -> Report:
+    """A correct kernel's report, unless its time is under what the device can do at all.
+
+    The bytes that a right kernel must move are a bound, and so are its FLOPs where they are all necessary. Beating what
+    algebra may remove, or what this machine has measured of itself, is a mark and no refusal.
+    """
     suspicious = timing.speedup > limits.suspicious_speedup
     if peaks is None:
         return Report(Verdict.CORRECT, _praise(timing, None), timing, suspicious=suspicious)
-    line = roofline(work, peaks)
-    floor_ms = memory_floor_ms(work, peaks)
-    if timing.t_new_ms < limits.roofline_reject_frac * floor_ms:
+    line = roofline(work, peaks, policy)
+    memory_ms, compute_ms = memory_floor_ms(work, peaks), compute_floor_ms(work, peaks, policy)
+    floor_ms = max(memory_ms, compute_ms if work.flops_necessary else 0.0)
+    if timing.t_new_ms < limits.roofline_reject_frac * floor_ms and not peaks.measured:
+        what = "reading the inputs takes at its full bandwidth" if floor_ms == memory_ms else "the task's FLOPs take"
         feedback = (
-            f"{timing.t_new_ms:.4g} ms is less than the {floor_ms:.4g} ms that reading the inputs takes at this "
-            "GPU's full bandwidth: the work cannot have been done"
+            f"{timing.t_new_ms:.4g} ms is less than the {floor_ms:.4g} ms that {what} on this GPU: "
+            "the work cannot have been done"
         )
         return Report(Verdict.REJECTED_TIMING, feedback, timing, line, roofline_violation=True, suspicious=True)
-    # Algebra may remove FLOPs that the reference does, so that beating their floor is a mark and no refusal.
-    suspicious |= timing.t_new_ms < limits.roofline_reject_frac * compute_floor_ms(work, peaks)
+    suspicious |= timing.t_new_ms < limits.roofline_reject_frac * max(memory_ms, compute_ms)
     return Report(Verdict.CORRECT, _praise(timing, line), timing, line, suspicious=suspicious)
 
 

@@ -7,6 +7,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from evaluator.judge.reference import Reference, tensors
 from evaluator.roofline.model import Work
+from evaluator.roofline.necessary import flops_are_necessary
 
 
 def count_work(reference: Reference, inputs: list[Any], seed: int) -> tuple[Work, Any]:
@@ -21,6 +22,7 @@ def count_work(reference: Reference, inputs: list[Any], seed: int) -> tuple[Work
         parameter_bytes=_bytes(list(state.values())),
         output_bytes=_bytes(output),
         dtype=_dtype(output),
+        flops_necessary=flops_are_necessary(reference.task_id),
     )
     return work, output
 

@@ -1,6 +1,7 @@
 """The least time that work can take, and what the judge makes of a time below it."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -37,7 +38,18 @@ Works = st.builds(
         ("NVIDIA A100-PCIE-40GB", "A100 40 GB"),
         ("NVIDIA L40S", "L40S"),
         ("NVIDIA L4", "L4"),
-        ("NVIDIA L40", None),
+        ("NVIDIA L40", "L40"),
+        ("NVIDIA B200", "B200 SXM"),
+        ("NVIDIA GB200", "GB200"),
+        ("NVIDIA GH200 480GB", "GH200 96 GB"),
+        ("NVIDIA GH200 144G HBM3e", "GH200 144 GB"),
+        ("NVIDIA A10", "A10"),
+        ("NVIDIA A10G", None),
+        ("Tesla T4", "T4"),
+        ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+        ("NVIDIA GeForce RTX 4090 D", None),
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", None),
+        ("NVIDIA GeForce RTX 5090", "RTX 5090"),
         ("NVIDIA H20", None),
         ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", None),
         ("NVIDIA GeForce GTX 1080", None),
@@ -52,8 +64,11 @@ def test_gpus_are_found_by_the_drivers_name(driver_name: str | None, row: str | 
 @pytest.mark.parametrize("peaks", [peaks for _, peaks in PEAKS], ids=lambda peaks: peaks.name)
 def test_every_row_is_complete_and_plausible(peaks: Peaks) -> None:
     assert set(peaks.tflops) == {"fp64", "fp32", "tf32", "bf16", "fp16"}
-    assert peaks.tflops["tf32"] < peaks.tflops["bf16"] <= 2.1 * peaks.tflops["tf32"]
-    assert peaks.tflops["fp32"] <= peaks.tflops["tf32"]
+    assert peaks.tflops["tf32"] <= peaks.tflops["bf16"] <= 2.1 * peaks.tflops["tf32"]
+    assert peaks.tflops["bf16"] <= peaks.tflops["fp16"]
+    assert peaks.tflops["fp64"] <= peaks.tflops["fp32"] <= peaks.tflops["tf32"]
+    assert 1 < peaks.l2_mb < 500
+    assert not peaks.measured
     assert 100 < peaks.bandwidth_gb_s < 20_000
     assert peaks.source
 
@@ -113,6 +128,35 @@ def test_times_below_the_memory_floor_are_refused(
     assert report.roofline_violation == (verdict is Verdict.REJECTED_TIMING)
     assert (report.roofline is None) == (peaks is None)
     assert ("no known roofline" in report.feedback) == (peaks is None)
+
+
+def test_flops_that_are_all_necessary_refuse_a_time_below_them() -> None:
+    needed = Work(1e12, 1, 1, 1, "float32", flops_necessary=True)  # 100 ms
+    assert judgement(needed, timing(79.0), PEAK, Limits()).roofline_violation
+    assert judgement(needed, timing(81.0), PEAK, Limits()).verdict is Verdict.CORRECT
+
+
+def test_the_floor_takes_the_fastest_unit_that_the_precision_policy_admits() -> None:
+    needed = Work(1e12, 1, 1, 1, "float32", flops_necessary=True)
+    assert roofline(needed, PEAK, "mark").t_min_ms == 50.0
+    assert judgement(needed, timing(60.0), PEAK, Limits(), "reject").roofline_violation
+    assert judgement(needed, timing(60.0), PEAK, Limits(), "mark").verdict is Verdict.CORRECT
+    exact = Work(1e12, 1, 1, 1, "float64", flops_necessary=True)
+    assert roofline(exact, PEAK, "mark") == roofline(exact, PEAK, "reject")
+
+
+def test_what_was_measured_here_is_no_ground_to_refuse() -> None:
+    report = judgement(WORK, timing(1.0), replace(PEAK, measured=True), Limits())
+    assert (report.verdict, report.suspicious) == (Verdict.CORRECT, True)
+    assert report.roofline_frac == pytest.approx(4.0)
+
+
+def test_only_what_must_be_read_counts_as_a_floor() -> None:
+    weights = Work(0, 2 * GB, 3 * GB, 0, "float32")
+    assert memory_floor_ms(weights, PEAK) == 2.0  # parameters may have been folded
+    assert memory_floor_ms(replace(weights, flops_necessary=True), PEAK) == 5.0
+    assert memory_floor_ms(replace(weights, required_bytes=GB), PEAK) == 1.0
+    assert roofline(replace(weights, required_bytes=GB), PEAK) == roofline(weights, PEAK)
 
 
 def test_flops_that_algebra_may_remove_only_raise_a_suspicion() -> None:
