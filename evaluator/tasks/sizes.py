@@ -48,7 +48,7 @@ def source_for(task: Task, device: Device) -> str:
     if statement is None:
         return task.source
     text = task.source.encode()
-    starts = _line_starts(text)
+    starts = line_starts(text)
     edits = [_removal(text, starts, statement)]
     if device == "cpu":
         edits += _replacements(tree, starts, task.cpu_sizes)
@@ -79,7 +79,7 @@ def _assignments(tree: ast.Module) -> list[tuple[str, ast.expr]]:
     return found
 
 
-def _line_starts(text: bytes) -> list[int]:
+def line_starts(text: bytes) -> list[int]:
     return [match.start() for match in _LINE.finditer(text)]
 
 
