@@ -21,6 +21,7 @@ from grading.models import Submission
 from grading.settings import Settings
 from tests.app.conftest import client
 from tests.conftest import empty
+from tests.services.api_alone import start_api, url
 from tests.services.broker import Broker
 from tests.services.installation import Installation, installation, wait_for
 from tests.services.ports import free_port
@@ -32,20 +33,11 @@ SLOW_S = 1.0
 def served(postgres_url: str, broker: Broker, tmp_path: Path) -> Iterator[tuple[Installation, httpx.Client]]:
     """An API that wants keys, and a client with one; nothing else runs."""
     empty(postgres_url)
-    port = str(free_port())
-    with installation(postgres_url, broker, tmp_path, PORT=port, KERNEL_ENV_AUTH="1") as here:
+    with installation(postgres_url, broker, tmp_path, PORT=str(free_port()), KERNEL_ENV_AUTH="1") as here:
         token = make_key(here.db, NewKey("project", "trainer", rate_per_minute=100))[1]
-        process = here.start(["-m", "gunicorn", "-c", "python:app.gunicorn_conf", "app.wsgi:app"], "api", {})
-        with client(f"http://127.0.0.1:{port}", {"Authorization": f"Bearer {token}"}) as made:
-            wait_for(lambda: answers(made), 60, "the API", process.tail)
+        start_api(here)
+        with client(url(here), {"Authorization": f"Bearer {token}"}) as made:
             yield here, made
-
-
-def answers(api: httpx.Client) -> bool:
-    try:
-        return api.get("/healthz").status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 def test_a_frozen_redis_costs_one_request_half_a_second_and_refuses_none(
@@ -70,17 +62,17 @@ def test_a_frozen_redis_costs_one_request_half_a_second_and_refuses_none(
 
 
 def test_past_the_cap_the_answer_is_immediate_and_says_when_to_come_back(tmp_path: Path, sqlite_template: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'crowded.db'}"
+    address = f"sqlite:///{tmp_path / 'crowded.db'}"
     Path(tmp_path / "crowded.db").write_bytes(sqlite_template.read_bytes())
     context = make_context(
-        Settings.load({"DATABASE_URL": url, "KERNEL_ENV_DATA_DIR": str(tmp_path), "KERNEL_ENV_EVALUATOR": "mock"})
+        Settings.load({"DATABASE_URL": address, "KERNEL_ENV_DATA_DIR": str(tmp_path), "KERNEL_ENV_EVALUATOR": "mock"})
     )
     full: Waiters[Submission] = Waiters(lambda ids: {}, Room(0))
     app = create_app(dataclasses.replace(context, waiters=full)).test_client()
     new = NewSubmission("default", "code", task_id="level1/19_ReLU")
-    submitted = jobs.submit(Database(url), b"a secret of the tests", new).row
+    submitted = jobs.submit(Database(address), b"a secret of the tests", new).row
     response = app.get(f"/submissions/{submitted.id}?wait=60")
     assert (response.status_code, response.json["status"]) == (200, "queued")
     assert int(response.headers["Retry-After"]) >= 1
-    jobs.cancel_submission(Database(url), "default", submitted.id)
+    jobs.cancel_submission(Database(address), "default", submitted.id)
     assert "Retry-After" not in app.get(f"/submissions/{submitted.id}?wait=60").headers

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import psutil
 import pytest
 from kernel_grader_client import AsyncKernelGrader, Item
@@ -18,14 +17,14 @@ from grading.events import Publisher
 from tests.app.test_episodes import TASK, source
 from tests.conftest import empty
 from tests.grading.support import LEASES, open_slot, report
+from tests.services.api_alone import start_api, url
 from tests.services.broker import Broker
-from tests.services.installation import Installation, Process, installation, wait_for
+from tests.services.installation import Installation, Process, installation
 from tests.services.ports import free_port
 
 COUNT, BATCH = 200, 20
 KEPT = 60  # so many are graded only after the last restart, so that somebody is waiting however slow the machine is
 GRADE_S = 0.02
-GUNICORN = ["-m", "gunicorn", "-c", "python:app.gunicorn_conf", "app.wsgi:app"]
 
 
 @pytest.fixture
@@ -34,24 +33,6 @@ def here(postgres_url: str, broker: Broker, tmp_path: Path) -> Iterator[Installa
     empty(postgres_url)
     with installation(postgres_url, broker, tmp_path, PORT=str(free_port())) as made:
         yield made
-
-
-def url(here: Installation) -> str:
-    return f"http://127.0.0.1:{here.settings.port}"
-
-
-def start_api(here: Installation) -> Process:
-    """A new API on the same port, which has answered once."""
-    process = here.start(GUNICORN, "api", {})
-
-    def up() -> bool:
-        try:
-            return httpx.get(f"{url(here)}/healthz", trust_env=False).status_code == 200
-        except httpx.TransportError:
-            return False
-
-    wait_for(up, 60, "the API", process.tail)
-    return process
 
 
 def restart(here: Installation, api: Process, how: signal.Signals) -> Process:
