@@ -15,6 +15,9 @@ from evaluator.client import patience_s
 from grading.settings import Settings
 
 GRADE = "grade"
+BUILD = "build"
+# the one queue that all builders share
+COMPILE_QUEUE = "compile"
 
 CONSUMER_TIMEOUT_S = 5.0
 RINGER_TIMEOUT_S = 0.5
@@ -48,15 +51,18 @@ def make_celery(settings: Settings) -> Celery:
     app.conf.update(
         broker_url=settings.redis_url,
         broker_transport_options=transport_options(CONSUMER_TIMEOUT_S),
-        # the evaluation bounds itself, with the wait for other lanes; these are for a child that is stuck beyond that
-        task_soft_time_limit=grade_s + SOFT_LIMIT_SLACK_S,
-        task_time_limit=grade_s + HARD_LIMIT_SLACK_S,
+        **task_limits(grade_s),
         # one child per lane: the judge lets one of them at a time hold the device
         worker_concurrency=settings.lanes,
         # how long a grade may go on after SIGTERM before it is handed back
         worker_soft_shutdown_timeout=settings.leases.drain_s,
     )
     return app
+
+
+def task_limits(task_s: float) -> dict[str, float]:
+    """Celery's limits for tasks that bound themselves: for a child that is stuck beyond that."""
+    return {"task_soft_time_limit": task_s + SOFT_LIMIT_SLACK_S, "task_time_limit": task_s + HARD_LIMIT_SLACK_S}
 
 
 _SETTINGS: dict[str, Any] = {

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from structlog import get_logger
 
 from grading.breaker import Breaker
-from grading.celery_app import GRADE, RINGER_TIMEOUT_S, slot_queue, transport_options
+from grading.celery_app import BUILD, COMPILE_QUEUE, GRADE, RINGER_TIMEOUT_S, slot_queue, transport_options
 from grading.db import Database
 from grading.jobs.bells import Bell, assign_bells, unring
 
@@ -65,7 +65,8 @@ class Ringer:
                 transport_options=transport_options(RINGER_TIMEOUT_S), connect_timeout=RINGER_TIMEOUT_S
             )
         target = slot_queue(bell.queue)
-        self._celery.send_task(GRADE, queue=target, connection=self._connection, retry=False, ignore_result=True)
+        task = BUILD if bell.queue == COMPILE_QUEUE else GRADE
+        self._celery.send_task(task, queue=target, connection=self._connection, retry=False, ignore_result=True)
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

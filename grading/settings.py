@@ -18,6 +18,8 @@ DEFAULT_REDIS_URL = "redis://127.0.0.1:6379/0"
 # beside a timing on a GPU there is room for another's start and compilation; on a CPU they would disturb it
 DEFAULT_LANES: dict[EvaluatorKind, int] = {"gpu": 3, "cpu": 1, "mock": 1}
 LANES_MAX = 16
+# the mock compiles nothing
+DEFAULT_BUILDERS: dict[EvaluatorKind, int] = {"gpu": 1, "cpu": 1, "mock": 0}
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Leases:
     reap_s: float = 5.0
     drain_s: float = 20.0
     deaf_s: float = 60.0
+    canary_s: float = 600.0
     attempts: int = 3
     episode_idle_s: float = 24 * 3600.0
 
@@ -56,6 +59,8 @@ class Settings:
     gpus: tuple[int, ...]
     evaluator: EvaluatorKind
     lanes: int
+    builders: int
+    products_bytes: int
     max_turns: int
     max_sessions: int
     eval_log: Path | None
@@ -109,6 +114,8 @@ class Settings:
             gpus=reader.integers("KERNEL_ENV_GPUS", (0,)),
             evaluator=evaluator,
             lanes=reader.integer("KERNEL_ENV_LANES", DEFAULT_LANES[evaluator], low=1, high=LANES_MAX),
+            builders=reader.integer("KERNEL_ENV_BUILDERS", DEFAULT_BUILDERS[evaluator], low=0, high=64),
+            products_bytes=reader.integer("KERNEL_ENV_PRODUCTS_BYTES", 2 * 1024**3, low=1, high=2**62),
             max_turns=reader.integer("KERNEL_ENV_MAX_TURNS", 4, low=1, high=1000),
             max_sessions=reader.integer("KERNEL_ENV_MAX_SESSIONS", 64, low=1, high=100_000),
             eval_log=reader.optional_path("KERNEL_ENV_EVAL_LOG"),

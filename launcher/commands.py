@@ -27,8 +27,9 @@ def api(plan: Plan) -> Command:
 
 
 def background(plan: Plan) -> list[Command]:
-    """One worker per slot, the reaper, and Flower where it was asked for."""
+    """One worker per slot, the builders, the reaper, and Flower where it was asked for."""
     commands = [_worker(plan, number) for number in plan.settings.gpus]
+    commands += [_builder(plan, number) for number in range(plan.builders)]
     commands.append(Command("reaper", [sys.executable, "-m", "workers.reaper"], _without_secret(plan)))
     if plan.flower_port is not None:
         commands.append(_flower(plan, plan.flower_port))
@@ -37,6 +38,11 @@ def background(plan: Plan) -> list[Command]:
 
 def _worker(plan: Plan, number: int) -> Command:
     return Command(f"worker-{number}", [sys.executable, "-m", "workers", str(number)], _without_secret(plan))
+
+
+def _builder(plan: Plan, number: int) -> Command:
+    argv = ["-m", "workers.builder", str(number)]
+    return Command(f"builder-{number}", [sys.executable, *argv], _without_secret(plan))
 
 
 def _flower(plan: Plan, port: int) -> Command:

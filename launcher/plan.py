@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from evaluator.build.toolchain import toolchain
+from evaluator.errors import GraderFault
 from grading.environment import Reader
 from grading.settings import Settings
 from launcher import cuda
@@ -29,6 +31,7 @@ class Plan:
     broker: PrivateBroker | None
     evaluator_why: str
     flower_port: int | None
+    builders: int
 
     @property
     def url(self) -> str:
@@ -76,7 +79,17 @@ def make_plan(settings: Settings, evaluator_why: str, environ: Mapping[str, str]
     if flower_port is not None:
         require_free(flower_port, "KERNEL_ENV_FLOWER_PORT")
     broker = None if environ.get("REDIS_URL", "").strip() else private_broker(settings.data_dir)
-    return Plan(settings, broker, evaluator_why, flower_port)
+    return Plan(settings, broker, evaluator_why, flower_port, builders(settings, environ))
+
+
+def builders(settings: Settings, environ: Mapping[str, str]) -> int:
+    """How many to start: where nobody asked for any, none that could not compile."""
+    if environ.get("KERNEL_ENV_BUILDERS", "").strip() or settings.evaluator == "mock":
+        return settings.builders
+    try:
+        return settings.builders if toolchain().nvcc else 0
+    except GraderFault:
+        return 0
 
 
 def require_free(port: int, variable: str) -> None:

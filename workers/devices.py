@@ -5,8 +5,10 @@ import subprocess
 import uuid
 from dataclasses import dataclass
 
+from grading.celery_app import COMPILE_QUEUE
 from grading.jobs import SlotIdentity
 from grading.settings import Settings
+from grading.states import SlotRole
 
 QUERY_TIMEOUT_S = 30.0
 # marketing words that do not tell one kind of GPU from another
@@ -38,6 +40,20 @@ def identity(settings: Settings, number: int) -> SlotIdentity:
         number=number,
         queue=f"gpu.{device.kind}.{host}.{number}",
         lanes=settings.lanes,
+    )
+
+
+def builder(settings: Settings, number: int) -> SlotIdentity:
+    """The slot of this host's builder of that number, in a new incarnation."""
+    return SlotIdentity(
+        slot_id=f"builder-{slug(settings.host)}-{number}",
+        incarnation=uuid.uuid4().hex,
+        kind="builder",
+        evaluator=settings.evaluator,
+        host=settings.host,
+        number=number,
+        queue=COMPILE_QUEUE,
+        role=SlotRole.BUILDER,
     )
 
 

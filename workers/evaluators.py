@@ -1,10 +1,14 @@
-"""Which evaluator a worker uses: the judge of this slot's main process, or the mock."""
+"""Which evaluator a worker uses: the judge of this slot's main process, a builder, or the mock of either."""
 
+import contextlib
 from typing import Any, Protocol
 
+from evaluator.builder import Builder, BuildProcess
 from evaluator.client import Evaluator, JudgeClient, JudgeProcess
 from evaluator.config import EvaluatorConfig
 from evaluator.mock import MockEvaluator
+from evaluator.mock_builder import MockBuilder
+from grading.states import SlotRole
 
 
 class ClosableEvaluator(Evaluator, Protocol):
@@ -29,19 +33,22 @@ def judge(config: EvaluatorConfig) -> JudgeProcess | None:
     return None if config.kind == "mock" else JudgeProcess(config)
 
 
-def describe(config: EvaluatorConfig) -> dict[str, Any]:
-    """Device and versions, once the judge is warm. Raises GraderFault."""
-    client = connect(config)
-    try:
-        return client.describe()
-    finally:
-        client.close()
+def connect_builder(config: EvaluatorConfig) -> Builder:
+    """A builder for one build or question."""
+    return MockBuilder(config) if config.kind == "mock" else BuildProcess(config)
 
 
-def probe(config: EvaluatorConfig) -> dict[str, Any]:
-    """What a look at the device found. Raises GraderFault where it is not well."""
-    client = connect(config)
-    try:
-        return client.probe()
-    finally:
-        client.close()
+def describe(config: EvaluatorConfig, role: SlotRole) -> dict[str, Any]:
+    """Device, tools and versions; of a judge once it is warm. Raises GraderFault."""
+    with contextlib.closing(_whose(config, role)) as asked:
+        return asked.describe()
+
+
+def probe(config: EvaluatorConfig, role: SlotRole) -> dict[str, Any]:
+    """What a look at the device, or at the compilers, found. Raises GraderFault where it is not well."""
+    with contextlib.closing(_whose(config, role)) as asked:
+        return asked.probe()
+
+
+def _whose(config: EvaluatorConfig, role: SlotRole) -> Builder | ClosableEvaluator:
+    return connect_builder(config) if role is SlotRole.BUILDER else connect(config)

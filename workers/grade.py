@@ -17,6 +17,7 @@ from grading.jobs.finish import Ended
 from grading.jobs.losses import DEVICE_FAULTS
 from workers.evaluators import ClosableEvaluator, connect
 from workers.lease import Lease
+from workers.products import fetch
 from workers.runtime import TRANSIENT, Runtime
 
 log = get_logger(__name__)
@@ -32,26 +33,26 @@ def grade(here: Runtime, claim: Claim, begun: Callable[[], None]) -> str | None:
 
     `begun` is called first, when the claim is already kept alive: it may take its time with broker and database.
     """
-    with contextlib.closing(connect(here.config)) as evaluator, _held(here, claim, evaluator) as lease:
+    with contextlib.closing(connect(here.config)) as evaluator, held(here, claim, evaluator.abort) as lease:
         try:
             begun()
-            outcome = _spared(here, claim) or _evaluate(here, evaluator, claim, lease)
+            outcome = spared(here, claim) or _evaluate(here, evaluator, claim, lease)
             lease.ending()
-            return _record(here, claim, outcome)
+            return record(here, claim, outcome)
         except FenceLost as error:
             log.warning("verdict_dropped", submission=claim.submission_id, detail=error.detail)
             return None
 
 
 @contextlib.contextmanager
-def _held(here: Runtime, claim: Claim, evaluator: ClosableEvaluator) -> Iterator[Lease]:
-    """The claim, kept alive until its end is written."""
-    lease = Lease(here, claim, evaluator.abort)
+def held(here: Runtime, claim: Claim, abort: Callable[[], None]) -> Iterator[Lease]:
+    """The claim, kept alive until its end is written; `abort` ends the work on it when it is lost."""
+    lease = Lease(here, claim, abort)
     with here.cancels.watching(claim.submission_id, lease.look), lease:
         yield lease
 
 
-def _spared(here: Runtime, claim: Claim) -> Report | None:
+def spared(here: Runtime, claim: Claim) -> Report | None:
     """The verdict of a source that is not to be run again, if this is one; without the database, it is run."""
     try:
         return danger.verdict(kept_from_running=True) if danger.is_dangerous(here.db, claim.source.code) else None
@@ -63,7 +64,8 @@ def _spared(here: Runtime, claim: Claim) -> Report | None:
 def _evaluate(here: Runtime, evaluator: ClosableEvaluator, claim: Claim, lease: Lease) -> Report | GraderFault:
     """A report or a fault of ours. Raises FenceLost."""
     try:
-        return evaluator.evaluate(claim.source, _announcing(here, claim, lease.on_phase))
+        fetch(here, claim.source)
+        return evaluator.evaluate(claim.source, announcing(here, claim, lease.on_phase))
     except Cancelled:
         raise FenceLost("the claim was lost while grading") from None
     except GraderFault as fault:
@@ -74,7 +76,7 @@ def _evaluate(here: Runtime, evaluator: ClosableEvaluator, claim: Claim, lease: 
         return GraderFault("internal_error", repr(error))
 
 
-def _announcing(here: Runtime, claim: Claim, on_phase: Callable[[str], None]) -> Callable[[str], None]:
+def announcing(here: Runtime, claim: Claim, on_phase: Callable[[str], None]) -> Callable[[str], None]:
     """Also log the first phase: with it the judge has taken the grade up."""
     first = True
 
@@ -88,14 +90,14 @@ def _announcing(here: Runtime, claim: Claim, on_phase: Callable[[str], None]) ->
     return heard
 
 
-def _record(here: Runtime, claim: Claim, outcome: Report | GraderFault) -> str | None:
+def record(here: Runtime, claim: Claim, outcome: Report | GraderFault) -> str | None:
     """Write the end of the attempt, however long the database is away. Raises FenceLost."""
     if isinstance(outcome, Report):
         try:
-            ended = _until_written(lambda: jobs.finish(here.db, claim.submission_id, claim.fence, outcome))
+            ended = until_written(lambda: jobs.finish(here.db, claim.submission_id, claim.fence, outcome))
         except (SQLAlchemyError, ValueError, TypeError) as error:
             log.exception("verdict_not_storable", submission=claim.submission_id)
-            return _record(here, claim, GraderFault("unstorable_result", repr(error), retryable=False))
+            return record(here, claim, GraderFault("unstorable_result", repr(error), retryable=False))
         here.evaluations.step(ended.submission, ended.episode)
         here.publisher.ended(ended.submission)
         return str(outcome.verdict)
@@ -106,7 +108,7 @@ def _record_fault(here: Runtime, claim: Claim, fault: GraderFault) -> str:
     leases = here.settings.leases
     if fault.code in DEVICE_FAULTS:
         _quarantine(here, fault)
-    ended: Ended = _until_written(
+    ended: Ended = until_written(
         lambda: jobs.finish_fault(here.db, claim.submission_id, claim.fence, fault, leases)
     )
     here.evaluations.lifecycle("fault", ended.submission, fault_code=fault.code, fault_detail=fault.detail)
@@ -115,7 +117,7 @@ def _record_fault(here: Runtime, claim: Claim, fault: GraderFault) -> str:
     if ended.submission.status.finished:
         here.publisher.ended(ended.submission)
     else:
-        _ring_again(here, claim)
+        ring_for(here, claim)
     return str(ended.submission.status)
 
 
@@ -123,17 +125,18 @@ def _quarantine(here: Runtime, fault: GraderFault) -> None:
     """Take no more work here until the keeper has found the device well."""
     slot = here.slot
     with contextlib.suppress(FenceLost):
-        _until_written(
+        until_written(
             lambda: jobs.quarantine(here.db, slot.slot_id, slot.incarnation, f"{fault.code}: {fault.detail}")
         )
 
 
-def _ring_again(here: Runtime, claim: Claim) -> None:
+def ring_for(here: Runtime, claim: Claim) -> None:
+    """Ring for a row that waits again."""
     with contextlib.suppress(*TRANSIENT):  # the reaper rings for what is left without a bell
         here.ringer.ring_for([claim.submission_id])
 
 
-def _until_written(write: Callable[[], T]) -> T:
+def until_written(write: Callable[[], T]) -> T:
     """Repeat a write until the database has taken it; the fence keeps a repeated or late one harmless."""
     pause_s = RETRY_S
     while True:

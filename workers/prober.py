@@ -52,7 +52,8 @@ class Prober:
 
     def _probe(self) -> tuple[dict[str, Any], dict[str, Any] | None, bool]:
         try:
-            return probe(self._here.config), describe(self._here.config), True
+            config, role = self._here.config, self._here.slot.role
+            return probe(config, role), describe(config, role), True
         except GraderFault as fault:
             return {"ok": False, "code": fault.code, "detail": fault.detail[:500]}, None, False
 

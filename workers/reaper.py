@@ -3,6 +3,7 @@
 import signal
 import sys
 import threading
+import time
 from types import FrameType
 
 from structlog import get_logger
@@ -22,6 +23,7 @@ from workers.runtime import TRANSIENT
 log = get_logger(__name__)
 
 EX_CONFIG = 78
+PRUNE_S = 60.0
 
 
 class ReaperProcess:
@@ -35,6 +37,7 @@ class ReaperProcess:
         self._publisher = Publisher(settings.redis_url)
         self._evaluations = EvaluationLog(settings.eval_log)
         self._stopping = threading.Event()
+        self._prune_at = 0.0
 
     def stop(self, number: int, frame: FrameType | None) -> None:
         """A signal handler."""
@@ -56,6 +59,14 @@ class ReaperProcess:
         announce(done, self._publisher, self._evaluations)
         self._ringer.ring_for(done.returned)
         self._ringer.ring(jobs.missing_bells(self._db))
+        self._prune()
+
+    def _prune(self) -> None:
+        if time.monotonic() < self._prune_at:
+            return
+        self._prune_at = time.monotonic() + PRUNE_S
+        if gone := jobs.prune_products(self._db, self._settings.products_bytes):
+            log.info("products_forgotten", count=gone)
 
 
 def main() -> int:

@@ -1,13 +1,15 @@
-"""The Celery task: a bell was rung, so claim the best row, have it graded, and look for more."""
+"""The Celery tasks: a bell was rung, so claim the best row, have it built or graded, and look for more."""
 
+from collections.abc import Callable
 from typing import Any
 
 from structlog import get_logger
 
 import workers.drain  # noqa: F401 - connects its signal
-from grading.celery_app import GRADE
+from grading.celery_app import BUILD, GRADE
 from grading.jobs import Claim
 from workers.app import app
+from workers.build import build
 from workers.grade import grade
 from workers.runtime import TRANSIENT, Runtime, runtime
 
@@ -17,6 +19,16 @@ log = get_logger(__name__)
 @app.task(name=GRADE, bind=True)  # type: ignore[untyped-decorator]
 def answer_bell(self: Any) -> dict[str, str | None]:
     """Grade one submission, if one waits. What is returned and sent is for Flower alone."""
+    return _answer(self, grade)
+
+
+@app.task(name=BUILD, bind=True)  # type: ignore[untyped-decorator]
+def answer_builders_bell(self: Any) -> dict[str, str | None]:
+    """Build one submission, if one waits."""
+    return _answer(self, build)
+
+
+def _answer(task: Any, work: Callable[[Runtime, Claim, Callable[[], None]], str | None]) -> dict[str, str | None]:
     here = runtime()
     try:
         claim = here.claim()
@@ -28,7 +40,7 @@ def answer_bell(self: Any) -> dict[str, str | None]:
         here.pass_on()
         return {"submission": None, "verdict": None}
     here.evaluations.lifecycle("claimed", claim.row, fence=claim.fence)
-    verdict = grade(here, claim, lambda: _announce(here, self, claim))
+    verdict = work(here, claim, lambda: _announce(here, task, claim))
     here.look_for_more()
     return {"submission": claim.submission_id, "verdict": verdict}
 

@@ -2,13 +2,18 @@
 
 from marshmallow import Schema, fields, validate
 
-from grading.states import SlotState
+from grading.states import SlotRole, SlotState
 
 
 class WorkerSchema(Schema):
-    """One slot: a GPU, or what stands in for one, and the worker that serves it."""
+    """One slot: a GPU, or what stands in for one, or a builder, and the worker that serves it."""
 
     id = fields.String(required=True)
+    role = fields.String(
+        required=True,
+        validate=validate.OneOf([str(role) for role in SlotRole]),
+        metadata={"description": "Builders compile CUDA sources before a GPU is taken."},
+    )
     kind = fields.String(required=True, metadata={"description": "What `gpu` of a submission asks for."})
     evaluator = fields.String(required=True)
     host = fields.String(required=True)

@@ -19,7 +19,7 @@ from evaluator.tasks import Task, TaskSetError
 from grading import jobs, queries
 from grading.jobs import Idempotency, NewEpisode
 from grading.models import Slot
-from grading.states import SlotState
+from grading.states import SlotRole, SlotState
 
 SEED_BITS = 31
 
@@ -95,6 +95,9 @@ def _gpu_name(ctx: Context) -> str | None:
     if ctx.settings.evaluator != "gpu":
         return None
     with ctx.db.read() as session:
-        slots = session.scalars(select(Slot).where(Slot.evaluator == "gpu", Slot.state == SlotState.READY)).all()
+        ready = select(Slot).where(
+            Slot.evaluator == "gpu", Slot.role == SlotRole.GRADER, Slot.state == SlotState.READY
+        )
+        slots = session.scalars(ready).all()
     names = sorted({str(slot.environment["gpu"]) for slot in slots if slot.environment.get("gpu")})
     return " or ".join(names) or None

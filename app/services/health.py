@@ -8,7 +8,7 @@ from app.context import Context
 from evaluator.version import VERSION
 from grading.clock import db_now_ms
 from grading.models import Slot
-from grading.states import SlotState
+from grading.states import SlotRole, SlotState
 
 
 def alive() -> dict[str, Any]:
@@ -19,7 +19,9 @@ def ready(ctx: Context) -> dict[str, Any]:
     """Look at the database (its errors become a 503), the broker and the workers."""
     with ctx.db.read() as session:
         workers = session.scalars(
-            select(func.count()).where(Slot.state == SlotState.READY, Slot.lease_until_ms > db_now_ms())
+            select(func.count()).where(
+                Slot.role == SlotRole.GRADER, Slot.state == SlotState.READY, Slot.lease_until_ms > db_now_ms()
+            )
         ).one()
     broker = ctx.broker_up()
     status = "ok" if broker and workers else "degraded"

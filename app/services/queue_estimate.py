@@ -14,7 +14,7 @@ from structlog import get_logger
 from grading.clock import db_now_ms
 from grading.db import Database
 from grading.models import IS_WAITING, Slot, Submission
-from grading.states import WAITING, SlotState, SubmissionStatus
+from grading.states import WAITING, SlotRole, SlotState, SubmissionStatus
 
 log = get_logger(__name__)
 
@@ -117,7 +117,9 @@ def _take(session: Session) -> _Snapshot:
     queue = select(Submission.priority, Submission.id, place).where(IS_WAITING, Submission.lane > "").subquery()
     known = or_(queue.c.place <= EXACT, queue.c.place % STRIDE == 0)
     rows = session.execute(select(queue).where(known).order_by(queue.c.place)).all()
-    slots = select(func.count()).where(Slot.state == SlotState.READY, Slot.lease_until_ms > db_now_ms())
+    slots = select(func.count()).where(
+        Slot.role == SlotRole.GRADER, Slot.state == SlotState.READY, Slot.lease_until_ms > db_now_ms()
+    )
     return _Snapshot(
         taken_at=time.monotonic(),
         waiting=[(priority, submission_id) for priority, submission_id, _ in rows],

@@ -1,5 +1,6 @@
 """The queue and the slots as operators and trainers see them, over all projects."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from app.context import Context
 from app.services.queue_estimate import eval_mean_s
 from grading.clock import db_now_ms, now_ms, to_rfc3339
 from grading.models import IS_CLAIMED, IS_WAITING, Slot, Submission
-from grading.states import Priority, SlotState, SubmissionStatus
+from grading.states import Priority, SlotRole, SlotState, SubmissionStatus
 
 RECENT = 100
 
@@ -24,7 +25,10 @@ def queue_state(ctx: Context) -> dict[str, Any]:
         priorities = dict.fromkeys(Priority, 0) | _by_priority(session)
         mean_s = eval_mean_s(session)
     serving = [slot for slot in slots if slot.state is SlotState.READY and slot.lease_until_ms > now]
-    running_by_queue = {slot.queue: running.get(slot.id, 0) for slot in slots}
+    graders = sum(slot.role is SlotRole.GRADER for slot in serving)
+    running_by_queue: Counter[str] = Counter()  # builders share one
+    for slot in slots:
+        running_by_queue[slot.queue] += running.get(slot.id, 0)
     named = sorted({slot.queue for slot in serving} | {name for name in waiting if name})
     queues: list[str | None] = [*named, *([None] if None in waiting else [])]
     depth = sum(count for count, _ in waiting.values())
@@ -34,14 +38,14 @@ def queue_state(ctx: Context) -> dict[str, Any]:
         "running": sum(running.values()),
         "oldest_age_s": _age_s(now, oldest),
         "by_priority": {priority.name.lower(): count for priority, count in priorities.items()},
-        "slots": len(serving),
+        "slots": graders,
         "eval_mean_s": mean_s,
-        "eta_s": _eta_s(priorities, len(serving), mean_s),
+        "eta_s": _eta_s(priorities, graders, mean_s),
         "queues": [
             {
                 "queue": name,
                 "waiting": waiting.get(name, (0, None))[0],
-                "running": running_by_queue.get(name or "", 0),
+                "running": running_by_queue[name or ""],
                 "oldest_age_s": _age_s(now, waiting.get(name, (0, None))[1]),
             }
             for name in queues
@@ -66,6 +70,7 @@ def workers(ctx: Context) -> dict[str, Any]:
 def _worker(slot: Slot, now: int, waiting: int, running: int, latest: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": slot.id,
+        "role": slot.role,
         "kind": slot.kind,
         "evaluator": slot.evaluator,
         "host": slot.host,

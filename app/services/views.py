@@ -40,7 +40,7 @@ def submission_view(row: Submission, queue: dict[str, Any] | None = None) -> dic
         "environment": row.environment,
         "timings": {
             "queue_wait_s": seconds_between(row.created_at_ms, row.started_at_ms),
-            "eval_s": seconds_between(row.claimed_at_ms, row.finished_at_ms),
+            "eval_s": seconds_between(row.claimed_at_ms or row.build_claimed_at_ms, row.finished_at_ms),
             "phases": row.phases or {},
         },
         "code_sha": row.code_sha,
@@ -93,7 +93,7 @@ def turn_view(row: Submission) -> dict[str, Any]:
         "suspicious": result.get("suspicious", False),
         "gpu_id": (row.environment or {}).get("gpu_id"),
         "queue_wait_s": seconds_between(row.created_at_ms, row.started_at_ms),
-        "eval_s": seconds_between(row.claimed_at_ms, row.finished_at_ms),
+        "eval_s": seconds_between(row.claimed_at_ms or row.build_claimed_at_ms, row.finished_at_ms),
         "code_sha": row.code_sha,
         "phases": row.phases or {},
     }

@@ -7,7 +7,7 @@ from grading.db import Database
 from grading.doctor.check import Check
 from grading.models import IS_CLAIMED, IS_UNFINISHED, IS_WAITING, Slot, Submission
 from grading.settings import Settings
-from grading.states import SlotState
+from grading.states import SlotRole, SlotState
 
 # a reaper acts within one pass; by then there must have been several
 PASSES = 6
@@ -22,7 +22,7 @@ def workers(settings: Settings, db: Database) -> Check:
     others = [slot for slot in alive if slot.state is not SlotState.READY]
     closed = "; ".join(f"{slot.id} is {slot.state}" + (f" ({slot.reason})" if slot.reason else "") for slot in others)
     lost = [slot.id for slot in slots if slot.lease_until_ms <= now and slot.state is not SlotState.GONE]
-    if not ready:
+    if not any(slot.role is SlotRole.GRADER for slot in ready):
         remedy = "start a worker (`make run`, or `python -m workers`), `undrain` one, or see why it is not well"
         return Check.failure("workers", f"none takes work; {closed or 'none is there'}", remedy)
     detail = f"{len(ready)} ready: {', '.join(sorted({slot.kind for slot in ready}))}"

@@ -17,39 +17,12 @@ from evaluator.prebuilt import Prebuilt, Product
 from evaluator.report import Report
 from evaluator.submission import Submission
 from evaluator.verdicts import Verdict
-from tests.services.installation import wait_for
+from tests.services.installation import CUDA_KERNEL, wait_for
 
 pytestmark = pytest.mark.skipif(toolchain().nvcc is None, reason="no nvcc")
 
-CUDA = r'''
-import torch
-from torch.utils.cpp_extension import load_inline
-
-cuda = r"""
-__global__ void relu(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = BODY;
-}
-extern "C" void launch(const float* x, float* y, int n) { relu<<<(n + 255) / 256, 256>>>(x, y, n); }
-"""
-cpp = r"""
-#include <Python.h>
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "tiny", 0, -1, 0};
-PyMODINIT_FUNC PyInit_tiny() { return PyModule_Create(&module); }
-"""
-ext = load_inline(name="tiny", cpp_sources=cpp, cuda_sources=cuda, no_implicit_headers=True)
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        ext.launch(x, y)
-        return y
-'''
-
-
 def cuda(body: str = "x[i] > 0 ? x[i] : 0") -> str:
-    return CUDA.replace("BODY", body)
+    return CUDA_KERNEL.replace("x[i] > 0 ? x[i] : 0", body)
 
 
 def submission(code: str) -> Submission:

@@ -3,11 +3,12 @@
 from evaluator.report import Report, Timing
 from evaluator.verdicts import Verdict
 from grading import jobs
+from grading.celery_app import COMPILE_QUEUE
 from grading.db import Database
 from grading.jobs import Claim, NewEpisode, NewSubmission, SlotIdentity
 from grading.models import Attempt, Episode, Slot, Submission
 from grading.settings import Leases
-from grading.states import SlotState
+from grading.states import SlotRole, SlotState
 
 SECRET = b"a secret of the tests"
 PROJECT = "project"
@@ -22,6 +23,13 @@ def open_slot(
 ) -> Slot:
     """A slot that may take work, as a live worker would hold it."""
     identity = SlotIdentity(name, incarnation, kind, "mock", "host", 0, f"gpu.{kind}.host.{name}", lanes=lanes)
+    jobs.register_slot(db, identity, LEASES)
+    return jobs.set_slot_state(db, name, incarnation, SlotState.READY)
+
+
+def open_builder(db: Database, name: str = "builder-0", incarnation: str = "first") -> Slot:
+    """A builder that may take work."""
+    identity = SlotIdentity(name, incarnation, "builder", "mock", "host", 0, COMPILE_QUEUE, role=SlotRole.BUILDER)
     jobs.register_slot(db, identity, LEASES)
     return jobs.set_slot_state(db, name, incarnation, SlotState.READY)
 

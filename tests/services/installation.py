@@ -45,6 +45,32 @@ class ModelNew(torch.nn.Module):
         return y
 '''
 
+CUDA_KERNEL = '''
+import torch
+from torch.utils.cpp_extension import load_inline
+
+cuda = r"""
+__global__ void relu(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] > 0 ? x[i] : 0;
+}
+extern "C" void launch(const float* x, float* y, int n) { relu<<<(n + 255) / 256, 256>>>(x, y, n); }
+"""
+cpp = r"""
+#include <Python.h>
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "tiny", 0, -1, 0};
+PyMODINIT_FUNC PyInit_tiny() { return PyModule_Create(&module); }
+"""
+ext = load_inline(name="tiny", cpp_sources=cpp, cuda_sources=cuda, no_implicit_headers=True)
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        ext.launch(x, y)
+        return y
+'''
+
 SHORT = {
     "KERNEL_ENV_LEASE_S": "3",
     "KERNEL_ENV_RENEW_S": "1",
@@ -58,6 +84,11 @@ SHORT = {
 def source(directive: str = "correct speedup=2.0", salt: object = "") -> str:
     """An honest kernel that asks the mock evaluator for an outcome."""
     return f"{KERNEL}\n# mock: {directive}\n# {salt}\n"
+
+
+def cuda_source(directive: str = "correct speedup=2.0", salt: object = "") -> str:
+    """The like in CUDA, which compiles without torch's headers."""
+    return f"{CUDA_KERNEL}\n# mock: {directive}\n# {salt}\n"
 
 
 @dataclass
@@ -105,6 +136,12 @@ class Installation:
 
     def start_worker(self, number: int = 0, *, ready: bool = True, **environment: str) -> "Process":
         process = self.start(["-m", "workers", str(number)], f"worker-{number}", environment)
+        if ready:
+            process.wait_logged("slot_ready")
+        return process
+
+    def start_builder(self, number: int = 0, *, ready: bool = True, **environment: str) -> "Process":
+        process = self.start(["-m", "workers.builder", str(number)], f"builder-{number}", environment)
         if ready:
             process.wait_logged("slot_ready")
         return process
