@@ -114,6 +114,11 @@ class JudgeClient:
         """What a look at the device measured; it waits for its turn. Raises GraderFault where it is not well."""
         return dict(self._ask("probe", _PROBE_DEADLINE_S))
 
+    def canary(self) -> dict[str, Any] | None:
+        """What the canary found; None where the device was not free in time. Raises GraderFault where it failed."""
+        found = self._ask("canary", _PROBE_DEADLINE_S)
+        return None if found is None else dict(found)
+
     def _ask(self, op: str, deadline_s: float) -> Any:
         channel = self._connect()
         try:

@@ -89,6 +89,10 @@ class MockEvaluator:
             raise GraderFault("device_fault", "the mock device was made sick")
         return {"ok": True, "mock": True}
 
+    def canary(self) -> dict[str, Any]:
+        """A device that does nothing neither drifts nor makes noise."""
+        return {"kernels": {}, "noise_floor_frac": 0.0, "drift_frac": 0.0, "mock": True}
+
     def close(self) -> None:
         """Nothing is held."""
 

@@ -14,6 +14,7 @@ from evaluator.judge.arena import arena_library
 from evaluator.judge.bench import Bench
 from evaluator.judge.building import Built, ExtensionBuilder
 from evaluator.judge.cache import IDLE_SHARE, BenchCache
+from evaluator.judge.canary import Canary
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.dependence import Dependence
 from evaluator.judge.device import JudgeDevice, make_device
@@ -23,7 +24,8 @@ from evaluator.judge.health import Health
 from evaluator.judge.memory import MemoryBudget
 from evaluator.judge.pen import Pen
 from evaluator.judge.reference import Reference
-from evaluator.judge.turn import DeviceTurn
+from evaluator.judge.telemetry import Telemetry
+from evaluator.judge.turn import DeviceBusy, DeviceTurn
 from evaluator.judge.zygote_link import Zygote
 from evaluator.report import Report
 from evaluator.sandbox import protect_from_same_user
@@ -33,6 +35,8 @@ from evaluator.tasks import Catalogue, TaskError, source_for
 from evaluator.verdicts import Verdict
 from evaluator.version import VERSION
 
+# a grade may hold the device for minutes, and then the canary waits for another time
+CANARY_PATIENCE_S = 60.0
 # what a sick device looks like from inside a runner: only on a healthy one it is the candidate's doing
 MAY_BE_THE_DEVICE = (Verdict.RUNTIME_ERROR, Verdict.TIMEOUT)
 
@@ -55,6 +59,8 @@ class Judge:
         self._builder = ExtensionBuilder(config, self._device)
         gpu_id = self._device.describe()["gpu_id"]
         self._health = Health(self._device.name, Path(config.state_dir, f"health-{gpu_id}.json") if gpu_id else None)
+        telemetry = Telemetry(gpu_id)
+        self._canary = Canary(self._device, telemetry, Path(config.state_dir, f"canary-{gpu_id or 'cpu'}.json"))
         self._dependence = Dependence()
         peaks = peaks_of(self._device, config)
         turn = DeviceTurn()
@@ -72,6 +78,20 @@ class Judge:
         with self._workshop.turn.held(PhaseClock(lambda _: None, 0.0), "probe", None):
             return self._health.probe().to_json()
 
+    def canary(self) -> dict[str, Any] | None:
+        """What the canary found, between two grades; None where no grade let go of the device in time."""
+        try:
+            return self._sing(PhaseClock(lambda _: None, 0.0), None, CANARY_PATIENCE_S)
+        except DeviceBusy:
+            return None
+
+    def _sing(self, clock: PhaseClock, interrupt_fd: int | None, patience_s: float | None) -> dict[str, Any]:
+        with self._workshop.turn.held(clock, "canary", interrupt_fd, patience_s):
+            try:
+                return self._canary.sing()
+            finally:
+                self._device.trim()
+
     def close(self) -> None:
         """End the zygote and with it every runner."""
         self._benches.clear()
@@ -88,6 +108,8 @@ class Judge:
             with clock.phase("format"):
                 warnings = [] if self._config.audit else self._check_format(submission)
             built = self._builder.build(submission, clock)
+            if self._canary.latest is None:  # every result says how noisy its device is
+                self._sing(clock, interrupt_fd, None)
             clock.restart_run()
             report = self._run(submission, built, clock, isolation, interrupt_fd)
         except SubmissionFault as fault:
@@ -100,6 +122,7 @@ class Judge:
             "isolation": isolation,
             "device_held_s": clock.device_held,
             "device_held_frac": clock.device_held_frac,
+            "canary": self._canary.in_result(),
         }
         return replace(
             report,

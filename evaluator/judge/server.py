@@ -5,6 +5,7 @@ import os
 import socket
 import threading
 import traceback
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -50,15 +51,17 @@ def _answer(channel: Channel, judge: Judge) -> None:
     if request.get("op") == "describe":
         channel.send({"describe": judge.describe()})
         return
-    answer = _probe(judge) if request.get("op") == "probe" else _grade(channel, judge, request)
+    looks = {"probe": judge.probe, "canary": judge.canary}
+    op = str(request.get("op"))
+    answer = _look(op, looks[op]) if op in looks else _grade(channel, judge, request)
     channel.send(answer)
     if answer.get("fault", {}).get("code") in ("judge_error", "device_fault"):
         _end_if_broken(judge)
 
 
-def _probe(judge: Judge) -> dict[str, Any]:
+def _look(op: str, look: Callable[[], dict[str, Any] | None]) -> dict[str, Any]:
     try:
-        return {"probe": judge.probe()}
+        return {op: look()}
     except GraderFault as fault:
         return {"fault": {"code": fault.code, "detail": fault.detail, "retryable": fault.retryable}}
 

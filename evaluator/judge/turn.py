@@ -12,6 +12,10 @@ from evaluator.judge.clock import PhaseClock
 _LOOK_EVERY_S = 0.05
 
 
+class DeviceBusy(Exception):
+    """The device was not free in time; another time it may be."""
+
+
 class DeviceTurn:
     """A lock around everything that uses the device or torch's global state in the judge's process."""
 
@@ -19,12 +23,19 @@ class DeviceTurn:
         self._lock = threading.Lock()
 
     @contextmanager
-    def held(self, clock: PhaseClock, purpose: str, interrupt_fd: int | None) -> Iterator[None]:
-        """Hold the device; the time of waiting counts for no limit. Raises Cancelled if `interrupt_fd` is readable."""
+    def held(
+        self, clock: PhaseClock, purpose: str, interrupt_fd: int | None, patience_s: float | None = None
+    ) -> Iterator[None]:
+        """Hold the device; the time of waiting counts for no limit.
+
+        Raises Cancelled if `interrupt_fd` is readable, and DeviceBusy after `patience_s` seconds of waiting.
+        """
         waiting_since = time.monotonic()
         while not self._lock.acquire(timeout=_LOOK_EVERY_S):
             if interrupt_fd is not None and select.select([interrupt_fd], [], [], 0)[0]:
                 raise Cancelled("cancelled while waiting for the device")
+            if patience_s is not None and time.monotonic() - waiting_since > patience_s:
+                raise DeviceBusy
         started = time.monotonic()
         clock.waited(started - waiting_since)
         try:
