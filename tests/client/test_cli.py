@@ -1,12 +1,19 @@
 """The command line as a process of its own, against a real server."""
 
+import fcntl
 import json
 import os
+import pty
+import re
+import select
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
+from kernel_grader_client import KernelGrader
 
 from launcher.demo_server import OwnServer
 from tests.app.test_episodes import TASK, source
@@ -17,6 +24,42 @@ def run(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "KERNEL_GRADER_URL": url, "NO_COLOR": "1", "COLUMNS": "160", "NO_PROXY": "*"}
     command = [sys.executable, "-m", "kernel_grader_client", *arguments]
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=120)
+
+
+class Screen:
+    """A command in a terminal of its own."""
+
+    def __init__(self, url: str, *arguments: str) -> None:
+        own, theirs = pty.openpty()
+        fcntl.ioctl(own, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 160, 0, 0))
+        environ = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CI")}
+        environ |= {"KERNEL_GRADER_URL": url, "TERM": "xterm-256color", "NO_PROXY": "*"}
+        command = [sys.executable, "-m", "kernel_grader_client", *arguments]
+        self._process = subprocess.Popen(command, env=environ, stdin=theirs, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        self._screen, self._shown = own, ""
+
+    def wait_for(self, text: str) -> None:
+        while text not in self._shown:
+            assert self._read(), f"{text!r} was not shown: {self._shown!r}"
+
+    def end(self) -> tuple[int, str]:
+        """(the exit code, everything that was shown)"""
+        while self._read():
+            pass
+        os.close(self._screen)
+        return self._process.wait(60), self._shown
+
+    def _read(self) -> bool:
+        """Whether there was more, within a minute."""
+        if not select.select([self._screen], [], [], 60)[0]:
+            return False
+        try:
+            found = os.read(self._screen, 65536)
+        except OSError:  # so a terminal ends that nobody writes to any more
+            return False
+        self._shown += found.decode(errors="replace")
+        return bool(found)
 
 
 def file(folder: Path, mock: str) -> str:
@@ -51,7 +94,18 @@ def test_submit_and_watch(server: OwnServer, tmp_path: Path) -> None:
     assert "1 correct" in run(server.url, "watch", "--run", "cli").stdout
     as_json = run(server.url, "submit", path, "--task", TASK, "--json")
     assert json.loads(as_json.stdout)["verdict"] == "correct"
-    assert "correct" in run(server.url, "leaderboard", TASK).stdout or as_json.returncode == 0
+
+
+def test_a_terminal_shows_where_it_is_and_the_verdict_in_colour(server: OwnServer, tmp_path: Path) -> None:
+    with KernelGrader(server.url, trust_env=False) as grader:
+        blocker = grader.submit(source("correct eval_s=60"), task_id=TASK, priority="high")
+        screen = Screen(server.url, "submit", file(tmp_path, "correct eval_s=0.5"), "--task", TASK)
+        screen.wait_for("place 1 in the queue")
+        grader.cancel(blocker)
+        screen.wait_for("running")
+        code, shown = screen.end()
+    assert code == 0
+    assert re.search(r"\x1b\[[0-9;]*32[0-9;]*m[^\x1b]*correct", shown), "the verdict is not green"
 
 
 def test_lists(server: OwnServer, tmp_path: Path) -> None:

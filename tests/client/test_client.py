@@ -15,6 +15,7 @@ from kernel_grader_client import (
     Refused,
     Unavailable,
 )
+from kernel_grader_client.wire import options
 
 from launcher.demo_server import OwnServer
 from tests.app.test_episodes import TASK, source
@@ -78,7 +79,7 @@ def test_many_at_once_each_delivered_once_as_they_end(grader: KernelGrader) -> N
     with pytest.raises(Refused) as raised:
         ended["refused"].require_verdict()
     assert (raised.value.code, ended["refused"].reward) == ("unknown_task", None)
-    assert grader.run("client-many")["submissions"]["completed"] == 2
+    assert grader.run("client-many").submissions["completed"] == 2
 
 
 def test_more_than_a_batch_takes(server: OwnServer) -> None:
@@ -104,24 +105,63 @@ def test_waiting_and_cancelling(grader: KernelGrader) -> None:
     assert grader.cancel(submission).status == "cancelled"
 
 
-def test_the_rest(grader: KernelGrader) -> None:
+def test_what_there_is_comes_as_records(grader: KernelGrader) -> None:
     code = source("correct speedup=3.0")
     submission = grader.grade(code, task_id=TASK, run_id="client-rest")
-    assert grader.code(submission.id) == code
+    assert grader.code(submission) == code
     assert submission.feedback in grader.log(submission.id)
-    assert grader.leaderboard(TASK, run_id="client-rest")[0]["submission_id"] == submission.id
-    assert TASK in [task["id"] for task in grader.tasks(level=1)]
-    assert "class Model" in grader.task(TASK)["source"]
-    assert grader.queue()["slots"] == 1
-    assert grader.workers()[0]["evaluator"] == "mock"
-    assert grader.meta()["evaluator"] == "mock"
+    assert submission.result is not None
+    assert (submission.result.speedup, submission.result.correct) == (3.0, True)
+    assert [attempt.outcome for attempt in grader.attempts(submission)] == ["verdict"]
+    leader = grader.leaderboard(TASK, run_id="client-rest")[0]
+    assert (leader.rank, leader.submission_id, leader.speedup) == (1, submission.id, 3.0)
+    assert TASK in [task.id for task in grader.tasks(level=1, limit=3)]
+    assert "class Model" in grader.task(TASK).source
+    assert grader.queue().slots == 1
+    assert grader.workers()[0].evaluator == "mock"
+    meta = grader.meta()
+    assert (meta.evaluator, meta.clocks["wait_max_s"]) == ("mock", 60)
+    assert grader.alive()
+    assert [row["type"] for row in grader.export("client-rest")] == ["run", "submission"]
+
+
+def test_one_more_grade_and_another_reward(grader: KernelGrader) -> None:
+    wrong = grader.grade(source("incorrect"), task_id=TASK)
+    assert (wrong.reward, grader.reward(wrong), grader.reward(wrong, partial_credit=True)) == (0.0, 0.0, 0.05)
+    again = grader.wait(grader.regrade(wrong))
+    assert (again.verdict, again.raw["regrade_of"]) == ("incorrect", wrong.id)
+    ids = [row.id for row in grader.submissions(ids=[wrong.id, again.id], status=["completed", "failed"])]
+    assert ids == [again.id, wrong.id]
+
+
+def test_a_batch_is_drained_by_another_program(server: OwnServer, grader: KernelGrader) -> None:
+    items = [Item(str(number), source("incorrect"), task_id=TASK) for number in range(5)]
+    batch_id = grader.create_batch(items)
+    with KernelGrader(server.url, trust_env=False) as other:
+        assert sorted(ended.custom_id for ended in other.drain(batch_id)) == list("01234")
+        assert [ended.verdict for ended in other.drain(batch_id)] == ["incorrect"] * 5
+
+
+def test_a_step_for_who_keeps_the_id_alone(grader: KernelGrader) -> None:
+    episode = grader.episode(split="train", seed=3, max_turns=1)
+    assert grader.step(episode.id, source("incorrect")).turn == 1
+    assert episode.refresh().done
+
+
+def test_url_and_key_come_from_the_environment(server: OwnServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNEL_GRADER_URL", server.url)
+    monkeypatch.setenv("KERNEL_GRADER_KEY", "kg_of_the_environment")
+    assert options(None, None)["headers"]["Authorization"] == "Bearer kg_of_the_environment"
+    assert options("http://elsewhere/", "kg_mine")["base_url"] == "http://elsewhere"
+    with KernelGrader(trust_env=False) as made:
+        assert made.alive()
 
 
 def test_refusals_are_exceptions_with_the_servers_words(grader: KernelGrader) -> None:
     with pytest.raises(NotFound):
         grader.wait("sub_nothing")
     with pytest.raises(Refused) as raised:
-        grader.submit("x", task_id=TASK, priority="urgent", turn=1)
+        grader.submit("x", task_id=TASK, priority="urgent", turn=1)  # type: ignore[arg-type]
     assert {pointer for pointer, _ in raised.value.problem.errors} >= {"#/priority"}
     assert "#/priority" in str(raised.value)
 
@@ -145,11 +185,25 @@ def test_the_same_with_coroutines(server: OwnServer) -> None:
             assert len([row async for row in grader.submissions(run_id="client-async", limit=2)]) == 5
             assert len([row async for row in grader.episodes(run_id="client-async")]) == 4
             assert (await grader.resume(episodes[0].id)).done
-            assert (await grader.run("client-async"))["episodes"]["cancelled"] == 1
+            assert (await grader.run("client-async")).episodes["cancelled"] == 1
             waiting = await grader.submit(source("correct eval_s=60"), task_id=TASK, run_id="client-async")
             assert await grader.cancel_run("client-async") == 1
             assert (await grader.wait(waiting)).status == "cancelled"
-            assert [task async for task in grader.tasks(level=1)]
-            assert (await grader.leaderboard(TASK, limit=1))[0]["rank"] == 1
+            assert [task.id async for task in grader.tasks(level=1)]
+            assert (await grader.leaderboard(TASK, limit=1))[0].rank == 1
+            assert next(row["type"] for row in await grader.export("client-async")) == "run"
+            wrong = await grader.step((await grader.episode(TASK)).id, source("incorrect"))
+            assert (await grader.reward(wrong, partial_credit=True), wrong.reward) == (0.05, 0.0)
+            assert [attempt.outcome for attempt in await grader.attempts(wrong)] == ["verdict"]
+            again = await grader.wait(await grader.regrade(wrong))
+            assert await grader.code(again) == await grader.code(wrong)
+            assert wrong.feedback in await grader.log(wrong)
+            assert (await grader.submission(wrong.id)) == wrong
+            assert "class Model" in (await grader.task(TASK)).source
+            assert (await grader.meta()).evaluator == (await grader.workers())[0].evaluator == "mock"
+            assert (await grader.queue()).slots == 1
+            assert await grader.alive()
+            ended = [one async for one in grader.drain(await grader.create_batch([Item("a", "x", task_id=TASK)]))]
+            assert [one.custom_id for one in ended] == ["a"]
 
     asyncio.run(play())

@@ -5,6 +5,8 @@ import time
 
 import pytest
 from kernel_grader_client import AsyncKernelGrader, Item, KernelGrader, KernelGraderError, Refused, Unavailable
+from kernel_grader_client.steps import Call
+from kernel_grader_client.wire import arguments
 
 from tests.client.conftest import Answer, Scripted, problem
 
@@ -83,6 +85,11 @@ def test_waits_outlast_the_servers(scripted: Scripted) -> None:
     with grader(scripted) as client:
         assert client.wait("sub_1").correct
     assert [path for _, path, _, _ in scripted.seen] == ["/submissions/sub_1?wait=60.000"] * 3
+
+
+def test_no_time_out_is_quicker_than_the_wait_that_was_asked_for() -> None:
+    for wait_s in (0.0, 1.0, 60.0):
+        assert arguments(Call("GET", "/submissions/sub_1", wait_s=wait_s))["timeout"].read >= wait_s + 10
 
 
 def test_items_that_there_was_no_room_for_are_sent_again(scripted: Scripted) -> None:

@@ -1,7 +1,9 @@
 """Client of Kernel Grader: send GPU kernels, get verdicts and rewards. Needs httpx, and nothing of the server."""
 
-from kernel_grader_client.aio import AsyncEpisode, AsyncKernelGrader
-from kernel_grader_client.client import Episode, KernelGrader
+from kernel_grader_client.aio import AsyncKernelGrader
+from kernel_grader_client.aio_episode import AsyncEpisode
+from kernel_grader_client.client import KernelGrader
+from kernel_grader_client.episode import Episode
 from kernel_grader_client.errors import (
     Conflict,
     KernelGraderError,
@@ -12,12 +14,15 @@ from kernel_grader_client.errors import (
     Unauthorized,
     Unavailable,
 )
-from kernel_grader_client.models import Ended, EpisodeState, Failure, Item, Place, Submission, Turn
+from kernel_grader_client.items import Ended, Item
+from kernel_grader_client.models import EpisodeState, Failure, Place, Result, Submission, Turn
+from kernel_grader_client.records import Attempt, Leader, Meta, Queue, Run, Task, TaskDetail, Worker
 from kernel_grader_client.wire import VERSION as __version__
 
 __all__ = [
     "AsyncEpisode",
     "AsyncKernelGrader",
+    "Attempt",
     "Conflict",
     "Ended",
     "Episode",
@@ -26,14 +31,22 @@ __all__ = [
     "Item",
     "KernelGrader",
     "KernelGraderError",
+    "Leader",
+    "Meta",
     "NotFound",
     "NotGraded",
     "Place",
     "Problem",
+    "Queue",
     "Refused",
+    "Result",
+    "Run",
     "Submission",
+    "Task",
+    "TaskDetail",
     "Turn",
     "Unauthorized",
     "Unavailable",
+    "Worker",
     "__version__",
 ]

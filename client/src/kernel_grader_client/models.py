@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernel_grader_client.errors import NotGraded, Problem, Refused, refused
+from kernel_grader_client.errors import NotGraded
+from kernel_grader_client.records import Json, record
 
 UNFINISHED = frozenset({"queued", "compiling", "ready", "running"})
-
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,32 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Result:
+    """What was found and measured; None where a grade did not get that far. Times in milliseconds."""
+
+    correct: bool
+    feedback: str
+    max_abs_err: float | None
+    error_ratio: float | None
+    speedup: float | None
+    speedup_ci95: Sequence[float] | None
+    t_ref_ms: float | None
+    t_new_ms: float | None
+    t_ref_ieee_ms: float | None
+    t_min_ms: float | None
+    bound: str | None
+    arithmetic_intensity: float | None
+    roofline_frac: float | None
+    ref_roofline_frac: float | None
+    roofline_violation: bool
+    suspicious: bool
+    custom_kernel_share: float | None
+    kernels: Sequence[Json]
+    warnings: Sequence[str]
+    raw: Json = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Submission:
     """A submission. `reward` is None, and never 0, unless there is a `verdict`."""
 
@@ -54,7 +79,7 @@ class Submission:
     code_sha: str
     place: Place | None
     failure: Failure | None
-    result: Mapping[str, Any] | None
+    result: Result | None
     environment: Mapping[str, Any] | None
     timings: Mapping[str, Any]
     raw: Json = field(repr=False)
@@ -81,7 +106,7 @@ class Submission:
             failure=None
             if error is None
             else Failure(error["code"], error["title"], error["detail"], bool(error["retryable"])),
-            result=data["result"],
+            result=None if data["result"] is None else record(Result, data["result"]),
             environment=data["environment"],
             timings=data["timings"],
             raw=data,
@@ -104,13 +129,12 @@ class Submission:
     @property
     def feedback(self) -> str:
         """What to tell whoever repairs the kernel; empty without a verdict."""
-        return str(self.result["feedback"]) if self.result else ""
+        return self.result.feedback if self.result else ""
 
     @property
     def speedup(self) -> float | None:
         """t_ref / t_new of a correct kernel."""
-        found = (self.result or {}).get("speedup")
-        return None if found is None else float(found)
+        return None if self.result is None else self.result.speedup
 
     def require_verdict(self) -> Submission:
         """Itself. Raises NotGraded where it ended without a verdict."""
@@ -156,57 +180,6 @@ class EpisodeState:
         names = ("id", "status", "task_id", "split", "language", "problem", "turn", "max_turns", "done")
         return cls(
             **{name: data[name] for name in (*names, "best_speedup", "run_id", "labels")},
-            history=tuple(
-                Turn(**{name: turn[name] for name in Turn.__dataclass_fields__}) for turn in data["history"]
-            ),
+            history=tuple(Turn(**{name: turn[name] for name in Turn.__dataclass_fields__}) for turn in data["history"]),
             raw=data,
         )
-
-
-@dataclass(frozen=True)
-class Item:
-    """One source of a batch, for an episode's present turn or for a task on its own. None leaves a choice open."""
-
-    custom_id: str
-    code: str
-    task_id: str | None = None
-    episode_id: str | None = None
-    turn: int | None = None
-    language: str | None = None
-    priority: str | None = None
-    gpu: str | None = None
-    deadline_s: float | None = None
-    dedupe: str | None = None
-    run_id: str | None = None
-    labels: Mapping[str, str] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if value is not None}
-
-
-@dataclass(frozen=True)
-class Ended:
-    """What became of one item of a batch: a submission that has ended, or a refusal."""
-
-    custom_id: str
-    submission: Submission | None
-    problem: Problem | None
-
-    @property
-    def reward(self) -> float | None:
-        """None, and never 0, where there is no verdict."""
-        return None if self.submission is None else self.submission.reward
-
-    @property
-    def verdict(self) -> str | None:
-        return None if self.submission is None else self.submission.verdict
-
-    def require_verdict(self) -> Submission:
-        """The submission. Raises Refused or NotGraded where there is no verdict."""
-        if self.problem is not None:
-            raise refused(self.problem)
-        assert self.submission is not None
-        return self.submission.require_verdict()
-
-
-__all__ = ["UNFINISHED", "Ended", "EpisodeState", "Failure", "Item", "Place", "Refused", "Submission", "Turn"]

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernel_grader_client.errors import Problem, Unavailable
-from kernel_grader_client.models import Ended, EpisodeState, Item, Submission
+from kernel_grader_client.items import Ended, Item
+from kernel_grader_client.models import EpisodeState, Submission
 from kernel_grader_client.steps import Call, Patience, Pause, Reply, Steps, new_key, request
 
 WAIT_S = 60.0
@@ -27,9 +28,9 @@ class Protocol:
     wait_s: float = WAIT_S
 
     def get(self, path: str, params: Mapping[str, Any] | None = None) -> Steps[Any]:
-        """The JSON of a GET; None in `params` leaves a parameter out."""
-        given = {name: value for name, value in (params or {}).items() if value is not None}
-        return (yield from request(Call("GET", path, given), self.patience)).body
+        """The JSON of a GET, or its text; None in `params` leaves a parameter out, several values are one list."""
+        call = Call("GET", path, {name: _spelled(value) for name, value in _given(params or {}).items()})
+        return (yield from request(call, self.patience)).body
 
     def post(self, path: str, body: Any = None) -> Steps[Any]:
         """The JSON of a POST, sent under a key of its own."""
@@ -123,6 +124,11 @@ def _ended(entry: Mapping[str, Any]) -> Ended:
 
 def _given(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if value is not None}
+
+
+def _spelled(value: Any) -> Any:
+    """As it stands in a query."""
+    return value if isinstance(value, str | int | float) else ",".join(value)
 
 
 def _wait_params(wait_s: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reading what there is besides submissions and episodes: paths, and the pages of lists."""
+"""Where things are: paths, names in them, and the pages of lists."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from kernel_grader_client.models import EpisodeState, Submission
 from kernel_grader_client.protocol import Protocol
 from kernel_grader_client.steps import Steps
 
 Page = tuple[list[dict[str, Any]], "str | None"]
+
+
+def named(thing: Submission | EpisodeState | str) -> str:
+    """Its id, as it stands in a path."""
+    return quote(thing if isinstance(thing, str) else thing.id, safe="")
 
 
 def task_path(task_id: str) -> str:

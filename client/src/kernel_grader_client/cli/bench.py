@@ -16,7 +16,7 @@ from rich.table import Table
 
 from kernel_grader_client.aio import AsyncKernelGrader
 from kernel_grader_client.cli.context import connection
-from kernel_grader_client.models import Item
+from kernel_grader_client.items import Item
 
 SOURCE = """import torch, triton
 import triton.language as tl
@@ -78,7 +78,7 @@ def bench(
 async def _bench(grader: AsyncKernelGrader, count: int, concurrency: int, task: str, anyway: bool) -> Report:
     run_id = f"bench-{uuid.uuid4().hex[:12]}"
     async with grader:
-        evaluator = (await grader.meta())["evaluator"]
+        evaluator = (await grader.meta()).evaluator
         if evaluator != "mock" and not anyway:
             raise typer.BadParameter(f"the server grades for real (evaluator {evaluator}): --anyway, to load it")
         probing = asyncio.create_task(_probe(grader))
@@ -108,7 +108,7 @@ async def _load(grader: AsyncKernelGrader, run_id: str, count: int, concurrency:
     batches: list[str] = []
 
     async def batch(number: int) -> None:
-        batches.append(await grader._run(grader._protocol.create_batch(chunks[number], run_id)))
+        batches.append(await grader.create_batch(chunks[number], run_id))
 
     phase = await _timed(f"batches of up to {BATCH}", len(chunks), 4, batch)
     phase.per_second *= count / len(chunks)
@@ -137,7 +137,7 @@ async def _probe(grader: AsyncKernelGrader) -> list[float]:
     try:
         while True:
             started = time.perf_counter()
-            await grader._get("/healthz")
+            await grader.alive()
             spans_s.append(time.perf_counter() - started)
             await asyncio.sleep(PROBE_S)
     except asyncio.CancelledError:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kernel_grader_client.cli.context import connection
+from kernel_grader_client.options import Split
 
 Limit = Annotated[int, typer.Option(min=1, help="At most as many.")]
 Run = Annotated[str | None, typer.Option(help="Of this run only.")]
@@ -33,14 +34,14 @@ def episodes(
 def tasks(
     context: typer.Context,
     level: Annotated[int | None, typer.Option(help="Of this level only.")] = None,
-    split: Annotated[str | None, typer.Option(help="train or eval.")] = None,
+    split: Annotated[Split | None, typer.Option(help="train or eval.")] = None,
     limit: Limit = 1000,
 ) -> None:
     """List what can be solved."""
     table = _table("task", "family", "split", "served")
     with connection(context).open() as grader:
         for row in islice(grader.tasks(level=level, split=split), limit):
-            table.add_row(row["id"], row["family"], row["split"], "yes" if row["supported"] else "no")
+            table.add_row(row.id, row.family, row.split, "yes" if row.supported else "no")
     _show(table)
 
 
@@ -55,15 +56,15 @@ def leaderboard(
     table = _table("rank", "speedup", "time", "roofline", "device", "submission", "run")
     with connection(context).open() as grader:
         for row in grader.leaderboard(task, run_id=run, gpu=gpu, limit=min(limit, 100)):
-            share = row["roofline_frac"]
+            share = row.roofline_frac
             table.add_row(
-                str(row["rank"]),
-                _number(row["speedup"]) + (" (suspicious)" if row["suspicious"] else ""),
-                f"{row['t_new_ms']:.4g} ms" if row["t_new_ms"] is not None else "",
+                str(row.rank),
+                _number(row.speedup) + (" (suspicious)" if row.suspicious else ""),
+                f"{row.t_new_ms:.4g} ms" if row.t_new_ms is not None else "",
                 f"{100 * share:.1f} %" if share is not None else "",
-                row["gpu"] or "",
-                row["submission_id"],
-                row["run_id"] or "",
+                row.gpu or "",
+                row.submission_id,
+                row.run_id or "",
             )
     _show(table)
 

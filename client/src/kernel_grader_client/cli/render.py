@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rich.console import Console, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from kernel_grader_client.models import Submission
+from kernel_grader_client.models import Result, Submission
 
 STYLES = {
     "correct": "bold green",
@@ -51,12 +49,12 @@ def outcome(submission: Submission) -> RenderableType:
     table.add_row("reward", "none: it was not graded" if submission.reward is None else f"{submission.reward:.3f}")
     if submission.failure is not None:
         table.add_row("reason", Text(str(submission.failure)))
-    for name, value in _measured(submission.result or {}):
+    for name, value in _measured(submission.result):
         table.add_row(name, value)
     table.add_row("took", _took(submission))
     if submission.feedback:
         table.add_row("feedback", Text(submission.feedback))
-    for warning in (submission.result or {}).get("warnings", ()):
+    for warning in submission.result.warnings if submission.result else ():
         table.add_row("warning", Text(str(warning), style="yellow"))
     return Panel(table, title=f"{submission.task_id}  {submission.id}", border_style=style(submission), expand=False)
 
@@ -65,19 +63,20 @@ def show(console: Console, submission: Submission) -> None:
     console.print(outcome(submission))
 
 
-def _measured(result: dict[str, Any] | Any) -> list[tuple[str, str]]:
-    rows = []
-    if result.get("speedup") is not None:
-        interval = result.get("speedup_ci95")
-        spread = f"  (95 %: {interval[0]:.3f} to {interval[1]:.3f})" if interval else ""
-        rows.append(("speedup", f"{result['speedup']:.3f}{spread}"))
-    if result.get("t_new_ms") is not None:
-        rows.append(("times", f"yours {result['t_new_ms']:.4g} ms, reference {result['t_ref_ms']:.4g} ms"))
-    if result.get("roofline_frac") is not None:
-        rows.append(("roofline", f"{100 * result['roofline_frac']:.1f} % of what the {result['bound']} allows"))
-    if result.get("max_abs_err") is not None:
-        rows.append(("error", f"at most {result['max_abs_err']:.3g}"))
-    if result.get("suspicious"):
+def _measured(result: Result | None) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    if result is None:
+        return rows
+    if result.speedup is not None:
+        spread = "  (95 %: {:.3f} to {:.3f})".format(*result.speedup_ci95) if result.speedup_ci95 else ""
+        rows.append(("speedup", f"{result.speedup:.3f}{spread}"))
+    if result.t_new_ms is not None and result.t_ref_ms is not None:
+        rows.append(("times", f"yours {result.t_new_ms:.4g} ms, reference {result.t_ref_ms:.4g} ms"))
+    if result.roofline_frac is not None:
+        rows.append(("roofline", f"{100 * result.roofline_frac:.1f} % of what the {result.bound} allows"))
+    if result.max_abs_err is not None:
+        rows.append(("error", f"at most {result.max_abs_err:.3g}"))
+    if result.suspicious:
         rows.append(("note", "suspicious: it is to be reviewed"))
     return rows
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from kernel_grader_client.cli import render
 from kernel_grader_client.cli.context import connection
 from kernel_grader_client.cli.follow import exit_code, follow
+from kernel_grader_client.options import Language, Priority
 
 
 def submit(
@@ -19,9 +20,9 @@ def submit(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="The source.")],
     task: Annotated[str | None, typer.Option(help="Such as level1/19_ReLU.")] = None,
     episode: Annotated[str | None, typer.Option(help="An open episode, instead of a task.")] = None,
-    language: Annotated[str | None, typer.Option(help="triton or cuda.")] = None,
+    language: Annotated[Language | None, typer.Option(help="triton or cuda.")] = None,
     gpu: Annotated[str | None, typer.Option(help="Grade on this kind of GPU only.")] = None,
-    priority: Annotated[str, typer.Option(help="high, normal or low.")] = "normal",
+    priority: Annotated[Priority, typer.Option(help="high, normal or low.")] = "normal",
     run: Annotated[str | None, typer.Option(help="The run that this belongs to.")] = None,
     wait: Annotated[bool, typer.Option(help="Stay until there is a verdict.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole object as JSON.")] = False,

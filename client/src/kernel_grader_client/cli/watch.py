@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -15,6 +15,7 @@ from kernel_grader_client.cli.context import connection
 from kernel_grader_client.cli.follow import exit_code, follow
 from kernel_grader_client.client import KernelGrader
 from kernel_grader_client.models import UNFINISHED
+from kernel_grader_client.records import Run
 
 LOOK_S = 1.0
 
@@ -39,21 +40,20 @@ def watch(
 def _watch_run(grader: KernelGrader, run_id: str, console: Console) -> None:
     found = grader.run(run_id)
     with Live(_table(found), console=console) as live:
-        while any(found["submissions"][status] for status in UNFINISHED):
+        while any(found.submissions[status] for status in UNFINISHED):
             time.sleep(LOOK_S)
             found = grader.run(run_id)
             live.update(_table(found))
 
 
-def _table(run: dict[str, Any]) -> Table:
-    table = Table(title=f"run {run['run_id']}", show_header=False)
+def _table(run: Run) -> Table:
+    table = Table(title=f"run {run.run_id}", show_header=False)
     table.add_column(style="bold")
     table.add_column()
-    for name in ("submissions", "verdicts", "episodes"):
-        counts = ", ".join(f"{count} {what}" for what, count in run[name].items() if count)
-        table.add_row(name, counts or "none")
-    correct = run["rates"]["correct_frac"]
+    for name, counts in ("submissions", run.submissions), ("verdicts", run.verdicts), ("episodes", run.episodes):
+        table.add_row(name, ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "none")
+    correct = run.rates["correct_frac"]
     table.add_row("correct", "-" if correct is None else f"{100 * correct:.1f} % of the verdicts")
-    table.add_row("best speedup", "-" if run["speedup_best"] is None else f"{run['speedup_best']:.3f}")
-    table.add_row("mean reward", "-" if run["reward_mean"] is None else f"{run['reward_mean']:.3f}")
+    table.add_row("best speedup", "-" if run.speedup_best is None else f"{run.speedup_best:.3f}")
+    table.add_row("mean reward", "-" if run.reward_mean is None else f"{run.reward_mean:.3f}")
     return table
