@@ -90,7 +90,8 @@ class MockEvaluator:
         return {"ok": True, "mock": True}
 
     def canary(self) -> dict[str, Any]:
-        """A device that does nothing neither drifts nor makes noise."""
+        """A device that does nothing neither drifts nor makes noise. Raises GraderFault for a sick one."""
+        self.probe()
         return {"kernels": {}, "noise_floor_frac": 0.0, "drift_frac": 0.0, "mock": True}
 
     def close(self) -> None:

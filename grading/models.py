@@ -301,6 +301,16 @@ class Slot(Base):
     probed_at_ms: Mapped[int | None]
 
 
+class Canary(Base):
+    """One look of a slot's canary at its device, with a summary of those before it; see `evaluator.judge.canary`."""
+
+    __tablename__ = "canaries"
+
+    slot_id: Mapped[str] = mapped_column(NAME, primary_key=True)
+    at_ms: Mapped[int] = mapped_column(primary_key=True)
+    found: Mapped[dict[str, Any]]
+
+
 class BuildProduct(Base):
     """A file that a builder made, by the SHA-256 of its content; the least recently used ones are forgotten."""
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, defer
 
 from grading.errors import NotFound
-from grading.models import IS_CLAIMED, Attempt, Batch, Episode, Submission
+from grading.models import IS_CLAIMED, Attempt, Batch, Canary, Episode, Submission
 from grading.states import SubmissionStatus
 
 WITHOUT_SOURCE = (defer(Submission.code, raiseload=True),)
@@ -69,3 +69,10 @@ def slot_is_idle(session: Session, slot_id: str) -> bool:
     """Whether nothing is being graded there."""
     held = select(Submission.id).where(Submission.slot_id == slot_id, IS_CLAIMED).limit(1)
     return session.scalar(held) is None
+
+
+def latest_canaries(session: Session) -> dict[str, Canary]:
+    """The last look of each slot's canary, by slot."""
+    newest = select(Canary.slot_id, func.max(Canary.at_ms).label("at_ms")).group_by(Canary.slot_id).subquery()
+    same = (Canary.slot_id == newest.c.slot_id) & (Canary.at_ms == newest.c.at_ms)
+    return {look.slot_id: look for look in session.scalars(select(Canary).join(newest, same))}

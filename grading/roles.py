@@ -11,9 +11,10 @@ from sqlalchemy import Connection
 
 DEFAULT_NAME = "kernel_grader_worker"
 
-READS = ("episodes", "batches", "submissions", "attempts", "slots", "build_products", "alembic_version")
-INSERTS = ("attempts", "slots", "build_products")
-DELETES = ("build_products",)  # a product that is gone is built again
+READS = ("episodes", "batches", "submissions", "attempts", "slots", "build_products", "canaries", "alembic_version")
+INSERTS = ("attempts", "slots", "build_products", "canaries")
+# a product that is gone is built again, and the oldest looks of a canary are forgotten
+DELETES = ("build_products", "canaries")
 UPDATES: dict[str, tuple[str, ...]] = {
     "slots": (),  # all of it
     "build_products": ("used_at_ms",),

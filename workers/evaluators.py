@@ -18,6 +18,8 @@ class ClosableEvaluator(Evaluator, Protocol):
 
     def probe(self) -> dict[str, Any]: ...
 
+    def canary(self) -> dict[str, Any] | None: ...
+
     def close(self) -> None: ...
 
 
@@ -48,6 +50,12 @@ def probe(config: EvaluatorConfig, role: SlotRole) -> dict[str, Any]:
     """What a look at the device, or at the compilers, found. Raises GraderFault where it is not well."""
     with contextlib.closing(_whose(config, role)) as asked:
         return asked.probe()
+
+
+def canary(config: EvaluatorConfig) -> dict[str, Any] | None:
+    """What the canary found on the device; None where it was busy for too long. Raises GraderFault where it failed."""
+    with contextlib.closing(connect(config)) as asked:
+        return asked.canary()
 
 
 def _whose(config: EvaluatorConfig, role: SlotRole) -> Builder | ClosableEvaluator:

@@ -11,6 +11,7 @@ from grading.errors import FenceLost
 from grading.jobs import SlotIdentity
 from grading.queries import slot_is_idle
 from grading.states import SlotState
+from workers.canary import CanaryWatch
 from workers.judge_step import JudgeStep
 from workers.prober import Prober
 from workers.runtime import TRANSIENT, Runtime
@@ -30,6 +31,7 @@ class Keeper:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
         self._prober = Prober(here, on_sick=JudgeStep.replace, on_ready=here.look_for_more)
+        self._canary = CanaryWatch(here)
         self._deaf_since: float | None = None
 
     def start(self) -> None:
@@ -56,9 +58,11 @@ class Keeper:
         slot = jobs.renew_slot(self._here.db, self._slot.slot_id, self._slot.incarnation, self._here.settings.leases)
         if slot.state in (SlotState.STARTING, SlotState.QUARANTINED):
             self._prober.look()
+            self._canary.due()
         elif slot.state is SlotState.READY:
             self._here.look_for_more()
             self._watch_hearing()
+            self._canary.look()
 
     def _watch_hearing(self) -> None:
         """An idle slot with bells in its queue that it does not answer has a dead consumer: start afresh."""

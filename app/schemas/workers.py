@@ -31,7 +31,9 @@ class WorkerSchema(Schema):
     last_fault = fields.String(required=True, allow_none=True)
     last_fault_at = fields.String(required=True, allow_none=True, metadata={"format": "date-time"})
     canary = fields.Dict(
-        required=True, allow_none=True, metadata={"description": "What the last look at the device found."}
+        required=True,
+        allow_none=True,
+        metadata={"description": "The last probe, and the canary's last look: drift, noise, clocks, and its day."},
     )
     canary_at = fields.String(required=True, allow_none=True, metadata={"format": "date-time"})
     isolation = fields.Dict(required=True, allow_none=True, metadata={"description": "The walls around candidates."})

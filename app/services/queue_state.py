@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 from app.context import Context
 from app.services.queue_estimate import eval_mean_s
 from grading.clock import db_now_ms, now_ms, to_rfc3339
-from grading.models import IS_CLAIMED, IS_WAITING, Slot, Submission
+from grading.models import IS_CLAIMED, IS_WAITING, Canary, Slot, Submission
+from grading.queries import latest_canaries
 from grading.states import Priority, SlotRole, SlotState, SubmissionStatus
 
 RECENT = 100
@@ -59,9 +60,11 @@ def workers(ctx: Context) -> dict[str, Any]:
         now, slots = now_ms(session), _slots(session)
         waiting, running = _waiting(session), _running(session)
         latest = _latest_environments(session)
+        canaries = latest_canaries(session)
     return {
         "data": [
             _worker(slot, now, waiting.get(slot.queue, (0, None))[0], running.get(slot.id, 0), latest.get(slot.id, {}))
+            | _canary(slot, canaries.get(slot.id))
             for slot in slots
         ]
     }
@@ -87,11 +90,17 @@ def _worker(slot: Slot, now: int, waiting: int, running: int, latest: dict[str, 
         "faults": slot.faults,
         "last_fault": slot.fault,
         "last_fault_at": to_rfc3339(slot.fault_at_ms),
-        "canary": slot.probe,
-        "canary_at": to_rfc3339(slot.probed_at_ms),
         "isolation": slot.environment.get("isolation") or latest.get("isolation"),
         "environment": slot.environment,
     }
+
+
+def _canary(slot: Slot, latest: Canary | None) -> dict[str, Any]:
+    """What the last probe and the last look of the canary found."""
+    if latest is None:
+        return {"canary": slot.probe, "canary_at": to_rfc3339(slot.probed_at_ms)}
+    at_ms = max(latest.at_ms, slot.probed_at_ms or 0)
+    return {"canary": {**(slot.probe or {}), **latest.found}, "canary_at": to_rfc3339(at_ms)}
 
 
 def _slots(session: Session) -> Sequence[Slot]:
@@ -114,9 +123,7 @@ def _running(session: Session) -> dict[str, int]:
 
 
 def _by_priority(session: Session) -> dict[Priority, int]:
-    rows = session.execute(
-        select(Submission.priority, func.count()).where(IS_WAITING).group_by(Submission.priority)
-    )
+    rows = session.execute(select(Submission.priority, func.count()).where(IS_WAITING).group_by(Submission.priority))
     return {Priority(priority): count for priority, count in rows}
 
 

@@ -15,6 +15,7 @@ from grading.jobs.bells import (
     unring,
 )
 from grading.jobs.builds import load_product, make_ready, prune_products, store_product
+from grading.jobs.canaries import note_canary
 from grading.jobs.cancel import cancel_episode, cancel_run, cancel_submission
 from grading.jobs.claim import Claim, claim
 from grading.jobs.episodes import NewEpisode, create_episode
@@ -73,6 +74,7 @@ __all__ = [
     "load_product",
     "make_ready",
     "missing_bells",
+    "note_canary",
     "note_phase",
     "note_probe",
     "prune_products",

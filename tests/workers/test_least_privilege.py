@@ -71,6 +71,7 @@ def test_the_role_may_do_all_that_grading_needs(owner: Database, worker: Databas
     jobs.finish_fault(worker, found.submission_id, found.fence, GraderFault("device_fault", "Xid 79"), LEASES)
     jobs.quarantine(worker, slots[0].id, slots[0].incarnation, "Xid 79")
     jobs.note_probe(worker, slots[0].id, slots[0].incarnation, {"ok": True}, healthy=True)
+    jobs.note_canary(worker, slots[0].id, slots[0].incarnation, {"kernels": {}})
     found = must_claim(worker, slots[1])
     assert found.submission_id == batch.accepted[0].id
     jobs.finish(worker, found.submission_id, found.fence, report())
