@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 from kernel_grader_client import AsyncKernelGrader, Item
 
@@ -17,7 +16,7 @@ from grading.events import Publisher
 from tests.app.test_episodes import TASK, source
 from tests.conftest import empty
 from tests.grading.support import LEASES, open_slot, report
-from tests.services.api_alone import start_api, url
+from tests.services.api_alone import end_api, start_api, url
 from tests.services.broker import Broker
 from tests.services.installation import Installation, Process, installation
 from tests.services.ports import free_port
@@ -37,10 +36,7 @@ def here(postgres_url: str, broker: Broker, tmp_path: Path) -> Iterator[Installa
 
 def restart(here: Installation, api: Process, how: signal.Signals) -> Process:
     """End the whole API and start another one."""
-    family = [psutil.Process(api.pid), *psutil.Process(api.pid).children()]
-    for process in family if how is signal.SIGKILL else family[:1]:
-        process.send_signal(how)
-    psutil.wait_procs(family, timeout=30)
+    end_api(api, how)
     return start_api(here)
 
 
