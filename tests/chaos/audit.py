@@ -47,9 +47,11 @@ def _of_submission(row: Submission, attempts: Sequence[Attempt]) -> Iterator[str
         yield f"{name} was graded on after its verdict: {ends}"
     if completed and (not attempts or attempts[-1].fence != row.fence):
         yield f"{name} was ended under fence {row.fence}, which no attempt holds"
-    if row.attempt != len(attempts) or [attempt.number for attempt in attempts] != list(range(1, len(attempts) + 1)):
-        yield f"{name} counts {row.attempt} attempts and has {[attempt.number for attempt in attempts]}"
-    if row.losses != sum(end in COUNTED for end in ends):
+    numbers = [1 + at - ends[:at].count(AttemptEnd.BUILT) for at in range(len(ends))]
+    if [attempt.number for attempt in attempts] != numbers or row.attempt != max(numbers, default=0):
+        yield f"{name} counts {row.attempt} attempts and has {[attempt.number for attempt in attempts]}: {ends}"
+    blamed = completed and ends[-1:] == [AttemptEnd.FAULT]
+    if row.losses != sum(end in COUNTED for end in ends) - blamed:
         yield f"{name} counts {row.losses} losses and has {ends}"
     for earlier, later in pairwise(attempts):
         if earlier.ended_at_ms is None or earlier.ended_at_ms > later.started_at_ms:

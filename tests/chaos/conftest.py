@@ -59,13 +59,19 @@ def scale() -> Scale:
 
 @pytest.fixture(scope="session", params=["postgres", "sqlite"])
 def one_stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """API, reaper and two workers, each of which can be told where to die; for all tests, as starting them is slow."""
+    """API, reaper, a builder and two workers, which can be told where to die; for all tests, as starting is slow."""
     with stage(request.param, tmp_path_factory.mktemp("chaos"), DOOMED, **SETTINGS) as made:
         made.add_api()
         made.add_reaper()
+        made.add_builder(0)
         for number in range(WORKERS):
-            made.add_worker(number)
+            made.add_worker(number, **lanes(number))
         yield made
+
+
+def lanes(number: int) -> dict[str, str]:
+    """Every other worker grades two submissions at once."""
+    return {"KERNEL_ENV_LANES": str(1 + number % 2)}
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from sqlalchemy.orm import Session
 import grading.jobs.reap
 import grading.queue
 from evaluator.mock import MockEvaluator
+from evaluator.mock_builder import MockBuilder
 from grading import jobs
 from grading.events import Publisher
 from grading.queue import Ringer
@@ -80,13 +81,14 @@ def transaction(owner: Any, name: str, label: str) -> None:
     setattr(owner, name, wrapped)
 
 
-def relabel(owner: Any, name: str, label: str) -> None:
-    """The transaction in which this function is called has points of this name from then on."""
+def relabel(owner: Any, name: str, within: str, label: str) -> None:
+    """A transaction named `within` in which this function is called has points of this name from then on."""
     original: Callable[..., Any] = getattr(owner, name)
 
     @wraps(original)
     def wrapped(*args: Any, **kw: Any) -> Any:
-        _doing.label = label
+        if getattr(_doing, "label", None) == within:
+            _doing.label = label
         return original(*args, **kw)
 
     setattr(owner, name, wrapped)
@@ -111,8 +113,9 @@ def main() -> None:
     for name in ("assign_bells", "unring"):
         transaction(grading.queue, name, name)
     transaction(jobs.Reaper, "run_once", "reap")
-    relabel(grading.jobs.reap, "_lose", "lose")
+    relabel(grading.jobs.reap, "_lose", "reap", "lose")
     around(MockEvaluator, "evaluate", "evaluate")
+    around(MockBuilder, "build", "build")
     around(Ringer, "_publish", "ring")
     around(Publisher, "_publish", "hint")
     around(Request, "acknowledge", "ack")

@@ -1,6 +1,7 @@
 """One whole installation for chaos: database, broker, API, workers and reaper as real processes over HTTP."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -80,20 +81,28 @@ class Stage:
         return self.part("api", ["gunicorn", "-c", "python:app.gunicorn_conf", "-b", bind, "app.wsgi:app"])
 
     def add_worker(self, number: int, **environment: str) -> ProductPart:
+        """With a data directory of its own, as on another host: what it needs of others comes through the database."""
+        environment.setdefault("KERNEL_ENV_DATA_DIR", str(self.installed.data_dir / f"host-{number}"))
         return self.part(f"worker-{number}", ["workers", str(number)], **environment)
+
+    def add_builder(self, number: int) -> ProductPart:
+        return self.part(f"builder-{number}", ["workers.builder", str(number)])
 
     def add_reaper(self) -> ProductPart:
         return self.part("reaper", ["workers.reaper"])
 
     def wait_until_ready(self, workers: int) -> None:
-        """Return when the API answers and as many workers take work."""
+        """Return when the API answers and as many workers take work, and every builder that was added."""
+        builders = sum(name.startswith("builder") for name in self.keeper.starts)
 
         def ready() -> bool:
             try:
-                answer = httpx.get(f"{self.url}/readyz", timeout=5, trust_env=False)
+                answer = httpx.get(f"{self.url}/workers", timeout=5, trust_env=False)
             except httpx.TransportError:
                 return False
-            return answer.status_code == 200 and answer.json()["workers"] >= workers
+            slots = answer.json()["data"] if answer.status_code == 200 else []
+            roles = Counter(slot["role"] for slot in slots if slot["alive"] and slot["state"] == "ready")
+            return roles["grader"] >= workers and roles["builder"] >= builders
 
         wait_for(ready, READY_S, f"the API and {workers} workers", self.tails)
 

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -10,14 +11,16 @@ import pytest
 from sqlalchemy import select
 
 from grading import jobs
-from grading.jobs import NewSubmission
-from grading.models import Attempt
+from grading.celery_app import make_celery
+from grading.jobs import Bell, NewSubmission
+from grading.models import Attempt, Submission
+from grading.queue import Ringer
 from grading.states import AttemptEnd
 from tests.chaos.audit import violations
 from tests.chaos.conftest import GIVE_UP_S, WORKERS, Scale
 from tests.chaos.stage import Stage
 from tests.chaos.trainers import Trainer
-from tests.services.installation import PROJECT, SECRET, TASK, source, wait_for
+from tests.services.installation import PROJECT, SECRET, TASK, cuda_source, source, wait_for
 from tests.services.postgres_server import alive
 
 EACH = 3
@@ -61,6 +64,22 @@ CASES = (
     Case("worker", "ring.done", 0, "slot", lean=()),
     Case("worker", "ack.begins"),
     Case("worker", "ack.done", lean=()),
+    Case("worker", "load_product.uncommitted", 1, lean=()),
+    Case("worker", "load_product.committed", 1, lean=()),
+    Case("builder", "claim.uncommitted", lean=()),
+    Case("builder", "claim.committed", 1),
+    Case("builder", "claim.committed", 1, "slot", lean=()),
+    Case("builder", "build.begins", 1, "slot", lean=()),
+    Case("builder", "build.done", 1, lean=()),
+    Case("builder", "store_product.uncommitted", 1),
+    Case("builder", "store_product.committed", 1, lean=()),
+    Case("builder", "renew.uncommitted", lean=()),
+    Case("builder", "make_ready.uncommitted", 1, lean=BOTH),
+    Case("builder", "make_ready.uncommitted", 1, "slot", lean=()),
+    Case("builder", "make_ready.committed", lean=BOTH),
+    Case("builder", "make_ready.committed", 0, "slot", lean=()),
+    Case("builder", "ring.begins", lean=()),
+    Case("builder", "ack.done", lean=()),
     Case("api", "submit.uncommitted"),
     Case("api", "submit.committed", lean=BOTH),
     Case("api", "assign_bells.uncommitted"),
@@ -76,7 +95,7 @@ CASES = (
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_process_dies_at(case: Case, made: Stage, client: Trainer, scale: Scale) -> None:
     scale.only(made, case.lean)
-    victims = [f"worker-{n}" for n in range(WORKERS)] if case.part == "worker" else [case.part]
+    victims = {"worker": [f"worker-{n}" for n in range(WORKERS)], "builder": ["builder-0"]}.get(case.part, [case.part])
     if case.part == "reaper":  # it has work to do where a worker was lost
         made.doom("worker-0", "evaluate.begins")
         made.doom("worker-1", "evaluate.begins")
@@ -84,8 +103,10 @@ def test_a_process_dies_at(case: Case, made: Stage, client: Trainer, scale: Scal
         made.doom(victim, case.point, case.fate)
     if case.part == "worker" and case.point.startswith(("ring", "bell_for_idle_slot")):
         ids = submit_unrung(made)
-    else:  # a grade that is renewed takes longer than that
-        ids = submit_all(client, "correct eval_s=2" if case.point.startswith("renew") else QUICK)
+    else:  # what is renewed takes longer than that
+        slow = "correct eval_s=2 build_s=2" if case.point.startswith("renew") else QUICK
+        built = case.part == "builder" or case.point.startswith("load_product")
+        ids = submit_all(client, slow, cuda_source if built else source)
     wait_for(lambda: any(made.doomed(victim) for victim in victims), 30, f"{case.point} to be reached", made.tails)
     made.disarm()
     ended = made.installed.wait_ended(ids)
@@ -93,7 +114,7 @@ def test_a_process_dies_at(case: Case, made: Stage, client: Trainer, scale: Scal
     assert violations(made.db) == []
     ends = outcomes(made, ids)
     assert ends[AttemptEnd.VERDICT] == EACH
-    assert ends.total() - EACH >= case.lost, ends
+    assert ends.total() - EACH - ends[AttemptEnd.BUILT] >= case.lost, ends
 
 
 @pytest.mark.parametrize("point", ["finish_fault.uncommitted", "finish_fault.committed"])
@@ -128,14 +149,58 @@ def test_a_process_dies_while_it_hands_back(
     assert violations(made.db) == []
 
 
-@pytest.mark.parametrize("point", ["register_slot.uncommitted", "register_slot.committed", "renew_slot.committed"])
+@pytest.mark.parametrize(
+    "point",
+    [
+        *("register_slot.uncommitted", "register_slot.committed", "renew_slot.committed"),
+        *("take_over.uncommitted", "take_over.committed", "note_probe.uncommitted", "note_probe.committed"),
+    ],
+)
 def test_a_worker_dies_while_it_starts(point: str, made: Stage, client: Trainer, scale: Scale) -> None:
-    scale.only(made, ("postgres",) if point == "register_slot.committed" else ())
+    """In the middle of a grade, so that its successor has something to take over."""
+    scale.only(made, ("postgres",) if point in ("register_slot.committed", "take_over.committed") else ())
+    crowd = [client.submit(f"long-{n}", source("correct eval_s=2", f"{client.run_id} {n}")) for n in range(2 * WORKERS)]
+    at_work = lambda: any(made.installed.row(taken).slot_id == "mock-testhost-0" for taken in crowd)  # noqa: E731
+    wait_for(at_work, 30, "the worker to be at work", made.tails)
     made.doom("worker-0", point)
     made.keeper.kill("worker-0")
     wait_for(lambda: made.doomed("worker-0"), 30, f"{point} to be reached", made.tails)
     made.wait_until_ready(WORKERS)
-    made.installed.wait_ended(submit_all(client))
+    made.installed.wait_ended([*crowd, *submit_all(client)])
+    assert violations(made.db) == []
+
+
+@pytest.mark.parametrize("point", ["quarantine.uncommitted", "quarantine.committed"])
+def test_a_worker_dies_while_it_closes_its_slot(point: str, made: Stage, client: Trainer, scale: Scale) -> None:
+    scale.only(made, ("postgres",) if point == "quarantine.committed" else ())
+    doom_workers(made, point)
+    taken = client.submit("fault", source("fault code=device_fault", client.run_id))
+    wait_for(lambda: any(made.doomed(f"worker-{n}") for n in range(WORKERS)), 30, f"{point} to be reached", made.tails)
+    made.disarm()
+    (blamed,) = made.installed.wait_ended([taken])
+    assert (blamed.status, blamed.verdict, blamed.losses) == ("completed", "runtime_error", 2)
+    made.wait_until_ready(WORKERS)
+    assert violations(made.db) == []
+
+
+@pytest.mark.parametrize("point", ["bell_to_pass_on.uncommitted", "bell_to_pass_on.committed"])
+def test_a_worker_dies_while_it_passes_a_bell_on(point: str, made: Stage, client: Trainer, scale: Scale) -> None:
+    """An operator holds its slot just as it is rung for, and nobody else has room."""
+    scale.only(made, ("postgres",) if point == "bell_to_pass_on.committed" else ())
+    jobs.hold(made.db, "mock-testhost-0")
+    busy = [client.submit(f"busy-{n}", source("correct eval_s=5", f"{client.run_id} {n}")) for n in range(2)]
+    wait_for(lambda: all(made.installed.row(taken).slot_id for taken in busy), 30, "a full slot", made.tails)
+    made.keeper.kill("reaper", down_s=5)
+    made.doom("worker-0", point)
+    taken = jobs.submit(made.db, SECRET, NewSubmission(PROJECT, source(QUICK, client.run_id), task_id=TASK)).row.id
+    with made.db.write() as session:
+        session.get_one(Submission, taken).queue = "gpu.mock.testhost.0"
+    ringer = Ringer(make_celery(made.installed.settings), made.db)
+    ringer.ring([Bell("gpu.mock.testhost.0", taken)])
+    wait_for(lambda: made.doomed("worker-0"), 30, f"{point} to be reached", made.tails)
+    made.installed.wait_ended([taken, *busy])
+    jobs.let_go(made.db, "mock-testhost-0")
+    made.wait_until_ready(WORKERS)
     assert violations(made.db) == []
 
 
@@ -218,9 +283,11 @@ def dropped(made: Stage, submission_id: str) -> list[str]:
     return [line for line in made.logged("verdict_dropped") if submission_id in line]
 
 
-def submit_all(client: Trainer, directive: str = QUICK) -> list[str]:
+def submit_all(
+    client: Trainer, directive: str = QUICK, write: Callable[[str, object], str] = source
+) -> list[str]:
     with ThreadPoolExecutor(EACH) as pool:
-        return list(pool.map(lambda n: client.submit(f"{n}", source(directive, n)), range(EACH)))
+        return list(pool.map(lambda n: client.submit(f"{n}", write(directive, f"{client.run_id} {n}")), range(EACH)))
 
 
 def submit_unrung(made: Stage) -> list[str]:

@@ -14,14 +14,14 @@ from evaluator.mock import drawn
 from evaluator.reward import reward
 from evaluator.submission import Submission as Source
 from evaluator.verdicts import Verdict
-from grading.models import Submission
+from grading.models import Attempt, Submission
 from grading.states import UNFINISHED
 from tests.chaos import kills
 from tests.chaos.audit import violations
-from tests.chaos.conftest import Scale
+from tests.chaos.conftest import Scale, lanes
 from tests.chaos.stage import Stage, seconds_since
-from tests.chaos.trainers import Trainer, trainer
-from tests.services.installation import TASK, source
+from tests.chaos.trainers import Trainer, language_of, trainer
+from tests.services.installation import TASK, cuda_source, source
 
 RUNS = ("run-a", "run-b", "run-c")
 WORKERS = 4
@@ -36,11 +36,11 @@ EVAL_S = 0.15
 def test_nothing_is_lost_and_nothing_is_graded_twice(one_stage: Stage, scale: Scale, figures: dict[str, Any]) -> None:
     made, on_postgres = one_stage, one_stage.kind == "postgres"
     count = scale.pick(200 if on_postgres else 60, 1000)
-    groups = [["api"], [f"worker-{n}" for n in range(WORKERS)], ["reaper"], ["redis"]]
+    groups = [["api"], [f"worker-{n}" for n in range(WORKERS)], ["builder-0"], ["reaper"], ["redis"]]
     groups += [["postgres"]] if on_postgres else []
     planned = kills.plan(scale.seed, scale.pick(5 if on_postgres else 2, 20), groups)
     with ExitStack() as stack:
-        stack.callback(made.keeper.drop, *(made.add_worker(n).name for n in range(ALREADY_THERE, WORKERS)))
+        stack.callback(made.keeper.drop, *(made.add_worker(n, **lanes(n)).name for n in range(ALREADY_THERE, WORKERS)))
         made.wait_until_ready(WORKERS)
         before = Counter(made.keeper.starts)
         begun = time.monotonic()
@@ -58,6 +58,7 @@ def test_nothing_is_lost_and_nothing_is_graded_twice(one_stage: Stage, scale: Sc
             "seconds": seconds_since(begun),
             "clients_met": dict(sum((run.met for run in runs), Counter())),
             "submissions_by_attempts": attempts(made),
+            "attempts_by_kind_and_end": ends(made),
         }
         print(figures[f"random_kills_{made.kind}"])
         assert len(accepted) == len(seen) == count
@@ -70,8 +71,12 @@ def share(count: int, number: int) -> int:
 
 
 def start(pool: ThreadPoolExecutor, run: Trainer, count: int) -> list["Future[list[dict[str, Any]]]"]:
-    """A third of the work as single submissions that queue up at once, a third in batches, the rest in episodes."""
-    codes = [source(f"drawn eval_s={EVAL_S}", f"{run.run_id} {n}") for n in range(count)]
+    """A third of the work as single submissions that queue up at once, a third in batches, the rest in episodes.
+
+    Every third source is one that is to be built first.
+    """
+    made = [cuda_source if n % 3 == 0 else source for n in range(count)]
+    codes = [write(f"drawn eval_s={EVAL_S}", f"{run.run_id} {n}") for n, write in enumerate(made)]
     singles, batches, turns = codes[: count // 3], codes[count // 3 : 2 * count // 3], codes[2 * count // 3 :]
     taken = [pool.submit(run.submit, f"single-{n}", code) for n, code in enumerate(singles)]
     work = [pool.submit(run.play, f"episode-{n}", play) for n, play in enumerate(chunks(turns, TURNS))]
@@ -105,6 +110,14 @@ def attempts(made: Stage) -> dict[str, int]:
         return {str(number): count for number, count in sorted(Counter(session.scalars(ours)).items())}
 
 
+def ends(made: Stage) -> dict[str, int]:
+    """How many builds and grades ended how."""
+    with made.db.read() as session:
+        ours = select(Attempt.kind, Attempt.outcome).join(Submission).where(Submission.run_id.in_(RUNS))
+        found = Counter(f"{kind} {outcome}" for kind, outcome in session.execute(ours))
+    return dict(sorted(found.items()))
+
+
 def check(made: Stage, accepted: dict[str, str], seen: dict[str, dict[str, Any]]) -> None:
     """The invariants, and for every submission the verdict and reward of a server that nothing happens to."""
     assert violations(made.db) == []
@@ -122,6 +135,6 @@ def check(made: Stage, accepted: dict[str, str], seen: dict[str, dict[str, Any]]
 
 def faultless(code: str) -> tuple[str, float]:
     """Verdict and reward of the mock evaluator when nothing goes wrong."""
-    verdict, speedup = drawn(Source("calm", TASK, code, "triton", "00"))
+    verdict, speedup = drawn(Source("calm", TASK, code, language_of(code), "00"))
     timed = speedup if verdict is Verdict.CORRECT else None
     return str(verdict), reward(verdict, speedup=timed, roofline_frac=None, mode="speedup", partial_credit=False)
