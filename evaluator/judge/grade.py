@@ -65,7 +65,8 @@ class Judge:
         peaks = peaks_of(self._device, config)
         turn = DeviceTurn()
         memory = MemoryBudget(self._device.free_bytes())
-        self._workshop = Workshop(config, zygote, self._device, turn, self._benches, memory, peaks, allocator)
+        shared = (config, zygote, self._device, turn, self._benches, memory, peaks, allocator, telemetry)
+        self._workshop = Workshop(*shared)
 
     def describe(self) -> dict[str, Any]:
         """Device and versions, as in a result's `environment`."""
@@ -160,7 +161,7 @@ class Judge:
         except TaskError as error:
             raise GraderFault("unknown_task", str(error), retryable=False) from error
         reference = Reference(task_id, source, self._device.name)
-        bench = Bench(reference, self._device, self._config.limits.tolerance, derive("00", "probe"))
+        bench = Bench(reference, self._device, self._config.limits.tolerance, derive("00", "probe"), task.special)
         if self._workshop.peaks is not None:
             bench.work = self._dependence.complete(bench.work, reference, bench.tolerance)
         return bench

@@ -17,6 +17,7 @@ from evaluator.judge.memory import MemoryBudget
 from evaluator.judge.origin import Origin, OriginCheck, torch_ops_denied
 from evaluator.judge.pen import Pen
 from evaluator.judge.runner_link import RunnerLink
+from evaluator.judge.telemetry import Telemetry
 from evaluator.judge.timing import PairedTiming
 from evaluator.judge.trials import Accuracy, Trials, call_seeds, construct, weight_seed
 from evaluator.judge.turn import DeviceTurn
@@ -45,6 +46,7 @@ class Workshop:
     memory: MemoryBudget
     peaks: Peaks | None
     allocator: str | None
+    telemetry: Telemetry
 
 
 class Grading:
@@ -68,6 +70,7 @@ class Grading:
         self._isolation = isolation
         self._interrupt_fd = interrupt_fd
         self._limits = workshop.config.limits
+        self._readings: dict[str, Any] = {}
         self._audit = workshop.config.audit
         self._entry = REFERENCE_ENTRY if self._audit else CANDIDATE_ENTRY
 
@@ -145,15 +148,22 @@ class Grading:
             suspicious=report.suspicious or origin.suspicious,
             custom_kernel_share=origin.custom_kernel_share,
             kernels=list(origin.kernels),
-            environment={"device_need_bytes": bench.need.lasting_bytes + bench.need.passing_bytes},
+            environment={
+                "device_need_bytes": bench.need.lasting_bytes + bench.need.passing_bytes,
+                "device_around_timing": self._readings,
+            },
         )
 
     @contextmanager
     def _hold(self, purpose: str) -> Iterator[None]:
         with self._shop.turn.held(self._clock, purpose, self._interrupt_fd):
+            if purpose == "timing":
+                self._readings.setdefault("before", self._shop.telemetry.read())
             try:
                 yield
             finally:
+                if purpose == "timing":
+                    self._readings["after"] = self._shop.telemetry.read()
                 self._shop.device.trim()
 
     def _ready_reference(self, bench: Bench) -> None:

@@ -111,6 +111,7 @@ def test_every_result_says_how_noisy_its_device_is(client: JudgeClient) -> None:
     report = client.evaluate(Submission("canary", "level1/19_ReLU", RELU, "triton", "ab" * 32), lambda phase: None)
     assert report.correct
     assert report.environment["canary"]["noise_floor_frac"] >= 0
+    assert report.environment["device_around_timing"] == {"before": {}, "after": {}}  # a CPU tells nothing
     assert report.environment["device_held_s"]["canary"] > 0  # the first grade found none yet
     again = client.evaluate(Submission("canary", "level1/19_ReLU", RELU, "triton", "cd" * 32), lambda phase: None)
     assert "canary" not in again.environment["device_held_s"]
