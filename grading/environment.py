@@ -1,6 +1,6 @@
 """Reads single environment variables and says, in one sentence, what a wrong one takes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -74,10 +74,13 @@ class Reader:
             raise SettingsError(name, takes)
         return found
 
-    def names(self, name: str) -> tuple[str, ...]:
-        """A comma list of words, empty by default."""
-        raw = self._read("list", name, [], "a comma list of words")
-        return tuple(item.strip() for item in raw if item.strip())
+    def names(self, name: str, known: Collection[str]) -> tuple[str, ...]:
+        """A comma list of known words, empty by default."""
+        takes = f"a comma list of {', '.join(known)}"
+        found = tuple(item.strip() for item in self._read("list", name, [], takes) if item.strip())
+        if unknown := [item for item in found if item not in known]:
+            raise SettingsError(name, f"{takes}, not {unknown[0][:80]!r}")
+        return found
 
 
 class _Fixed(Env):

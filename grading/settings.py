@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 from evaluator.config import EVALUATOR_KINDS, PRECISION_POLICIES, EvaluatorConfig, EvaluatorKind, PrecisionPolicy
 from evaluator.limits import Limits
 from evaluator.reward import REWARD_MODES, RewardMode
+from evaluator.sandbox.isolation import WALLS
 from grading.environment import Reader, SettingsError, default_evaluator
 
 __all__ = ["Settings", "SettingsError", "load"]
@@ -122,7 +123,7 @@ class Settings:
             reward=reader.choice("KERNEL_ENV_REWARD", "speedup", REWARD_MODES),
             partial_credit=reader.flag("KERNEL_ENV_PARTIAL_CREDIT", default=False),
             precision_policy=reader.choice("KERNEL_ENV_PRECISION_POLICY", "reject", PRECISION_POLICIES),
-            require_isolation=reader.names("KERNEL_ENV_REQUIRE_ISOLATION"),
+            require_isolation=reader.names("KERNEL_ENV_REQUIRE_ISOLATION", WALLS),
             mock_eval_s=reader.number("KERNEL_ENV_MOCK_EVAL_S", 0.0, low=0.0, high=3600.0),
             measure_unknown_gpu=reader.flag("KERNEL_ENV_MEASURE_UNKNOWN_GPU", default=False),
             deadline_s=reader.number("KERNEL_ENV_DEADLINE_S", 3600.0, low=1.0, high=30 * 86400.0),

@@ -71,6 +71,8 @@ def test_lanes_by_evaluator(evaluator: str, lanes: int) -> None:
         ("KERNEL_ENV_RUN_S", "nan", "a number from"),
         ("KERNEL_ENV_CORRECTNESS_TRIALS", "0", "a whole number from 1"),
         ("KERNEL_ENV_RENEW_S", "29", "at most half of KERNEL_ENV_LEASE_S"),
+        ("KERNEL_ENV_REQUIRE_ISOLATION", "seccomp,netwrok", "a comma list of descriptors, death_signal,"),
+        ("KERNEL_ENV_BUILDERS", "-1", "a whole number from 0 to 64"),
         ("DATABASE_URL", "mysql://x", "a URL that starts with postgresql://"),
         ("REDIS_URL", "amqp://x", "a URL that starts with redis://"),
     ],
