@@ -1,6 +1,5 @@
-"""Without Redis nobody is held back, and with too many waiting clients the next is told so."""
+"""Without Redis nobody is held back."""
 
-import dataclasses
 import signal
 import time
 from collections.abc import Iterator
@@ -10,15 +9,7 @@ import httpx
 import psutil
 import pytest
 
-from app.context import make_context
-from app.factory import create_app
-from app.waiters import Room, Waiters
-from grading import jobs
-from grading.db import Database
-from grading.jobs import NewSubmission
 from grading.keys import NewKey, make_key
-from grading.models import Submission
-from grading.settings import Settings
 from tests.app.conftest import client
 from tests.conftest import empty
 from tests.services.api_alone import start_api, url
@@ -59,20 +50,3 @@ def test_a_frozen_redis_costs_one_request_half_a_second_and_refuses_none(
         redis.send_signal(signal.SIGCONT)
     assert sum(span > SLOW_S for span in spans) <= 2
     wait_for(lambda: "RateLimit" in api.get("/meta").headers, 30, "counting to go on")
-
-
-def test_past_the_cap_the_answer_is_immediate_and_says_when_to_come_back(tmp_path: Path, sqlite_template: Path) -> None:
-    address = f"sqlite:///{tmp_path / 'crowded.db'}"
-    Path(tmp_path / "crowded.db").write_bytes(sqlite_template.read_bytes())
-    context = make_context(
-        Settings.load({"DATABASE_URL": address, "KERNEL_ENV_DATA_DIR": str(tmp_path), "KERNEL_ENV_EVALUATOR": "mock"})
-    )
-    full: Waiters[Submission] = Waiters(lambda ids: {}, Room(0))
-    app = create_app(dataclasses.replace(context, waiters=full)).test_client()
-    new = NewSubmission("default", "code", task_id="level1/19_ReLU")
-    submitted = jobs.submit(Database(address), b"a secret of the tests", new).row
-    response = app.get(f"/submissions/{submitted.id}?wait=60")
-    assert (response.status_code, response.json["status"]) == (200, "queued")
-    assert int(response.headers["Retry-After"]) >= 1
-    jobs.cancel_submission(Database(address), "default", submitted.id)
-    assert "Retry-After" not in app.get(f"/submissions/{submitted.id}?wait=60").headers

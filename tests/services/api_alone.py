@@ -8,12 +8,13 @@ from pathlib import Path
 
 import httpx
 import psutil
+from sqlalchemy import select
 
 from evaluator.verdicts import Verdict
 from grading import jobs
 from grading.events import Publisher
 from grading.jobs import Claim
-from grading.models import Slot
+from grading.models import IS_WAITING, Slot, Submission
 from tests.conftest import empty
 from tests.grading.support import LEASES, claim, open_slot, report
 from tests.services.broker import Broker
@@ -64,6 +65,17 @@ class Alone:
         """Claim what is next."""
         return claim(self.here.db, self.slot)
 
+    def settle(self) -> None:
+        """Wait until everything has been rung for: a row that is just being rung for is passed over by a claim."""
+        fits = Submission.gpu_kind.is_(None) | (Submission.gpu_kind == self.slot.kind)
+        unrung = select(Submission.id).where(IS_WAITING, Submission.queue.is_(None), fits).limit(1)
+
+        def all_rung() -> bool:
+            with self.here.db.read() as session:
+                return session.scalar(unrung) is None
+
+        wait_for(all_rung, 30, "everything to be rung for")
+
     def grade(self, verdict: Verdict = Verdict.CORRECT) -> str:
         """Grade what is next, and tell those who wait for it; its id."""
         taken = self.take()
@@ -74,6 +86,7 @@ class Alone:
 
     def grade_all(self) -> list[str]:
         """Grade until nothing is left; the ids in the order in which they were taken."""
+        self.settle()
         order = []
         while (taken := self.take()) is not None:
             jobs.finish(self.here.db, taken.submission_id, taken.fence, report())
