@@ -14,14 +14,26 @@ from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
 
 from evaluator.errors import GraderFault
+from evaluator.prebuilt import Prebuilt
 from grading import jobs, keys, roles
 from grading.db import Database
 from grading.jobs import BatchItem, Reaper
 from grading.states import SubmissionStatus
 from tests.conftest import empty
-from tests.grading.support import LAPSED, LEASES, PROJECT, SECRET, must_claim, new_episode, open_slot, report, submit
+from tests.grading.support import (
+    LAPSED,
+    LEASES,
+    PROJECT,
+    SECRET,
+    must_claim,
+    new_episode,
+    open_builder,
+    open_slot,
+    report,
+    submit,
+)
 from tests.services.broker import Broker
-from tests.services.installation import Installation, installation, source
+from tests.services.installation import Installation, cuda_source, installation, source
 
 BARE = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"]
 
@@ -84,6 +96,17 @@ def test_the_role_may_do_all_that_grading_needs(owner: Database, worker: Databas
     jobs.release_slot(worker, slots[0].id, slots[0].incarnation)
 
 
+def test_the_role_may_build(owner: Database, worker: Database) -> None:
+    builder = open_builder(worker)
+    waiting = submit(owner, language="cuda")
+    held = must_claim(worker, builder)
+    jobs.store_product(worker, "0" * 64, b"a product")
+    jobs.store_product(worker, "0" * 64, b"a product")
+    jobs.make_ready(worker, waiting.id, held.fence, [Prebuilt("9.0", "print", ())], {"build": 1.0})
+    assert jobs.load_product(worker, "0" * 64) == b"a product"
+    assert jobs.prune_products(worker, 1) == 1
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -94,6 +117,7 @@ def test_the_role_may_do_all_that_grading_needs(owner: Database, worker: Databas
         "UPDATE submissions SET seed_key = ''",
         "UPDATE submissions SET project_id = 'mine'",
         "UPDATE submissions SET reward_mode = 'roofline'",
+        "UPDATE build_products SET content = ''",
         "UPDATE episodes SET max_turns = 1000",
         "INSERT INTO submissions (id) VALUES ('sub')",
         "INSERT INTO episodes (id) VALUES ('ep')",
@@ -114,11 +138,13 @@ def test_the_role_may_do_nothing_else(owner: Database, worker: Database, stateme
 def test_a_worker_grades_with_its_role(owner: Database, worker_url: str, broker: Broker, tmp_path: Path) -> None:
     url = owner.engine.url.render_as_string(hide_password=False)
     with installation(url, broker, tmp_path) as installed:
-        process = installed.start_worker(DATABASE_URL=worker_url)
-        (ended,) = installed.wait_ended([installed.submit(source("correct")).id])
-        assert ended.status is SubmissionStatus.COMPLETED
-        assert "permission denied" not in process.log.read_text()
-        assert process.terminate() == 0
+        processes = [start(DATABASE_URL=worker_url) for start in (installed.start_worker, installed.start_builder)]
+        taken = [installed.submit(source("correct")), installed.submit(cuda_source("correct"), language="cuda")]
+        ended = installed.wait_ended([row.id for row in taken])
+        assert {row.status for row in ended} == {SubmissionStatus.COMPLETED}
+        for process in processes:
+            assert "permission denied" not in process.log.read_text()
+            assert process.terminate() == 0
 
 
 @pytest.mark.skipif(shutil.which("setpriv") is None or os.geteuid() != 0, reason="needs setpriv, and root to start")
