@@ -3,12 +3,14 @@
 import os
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from grading.settings import SettingsError
-from launcher import cuda
+from evaluator.build.toolchain import toolchain
+from grading.settings import Settings, SettingsError
+from launcher import cuda, plan
 from launcher.broker import find_server
 from launcher.plan import CannotStart, choose_evaluator, lock_data_dir, make_plan, read_settings, require_free
 
@@ -56,6 +58,23 @@ def test_redis_url_means_no_broker_of_our_own(tmp_path: Path) -> None:
     environ = {"REDIS_URL": "redis://127.0.0.1:6379/0", "KERNEL_ENV_DATA_DIR": str(tmp_path), "PORT": "0"}
     settings, why = read_settings({**environ, "KERNEL_ENV_EVALUATOR": "mock"})
     assert make_plan(settings, why, environ).broker is None
+
+
+@pytest.mark.parametrize(
+    ("environ", "nvcc", "count"),
+    [
+        ({"KERNEL_ENV_EVALUATOR": "cpu"}, "/usr/bin/nvcc", 1),
+        ({"KERNEL_ENV_EVALUATOR": "cpu"}, None, 0),
+        ({"KERNEL_ENV_EVALUATOR": "cpu", "KERNEL_ENV_BUILDERS": "2"}, None, 2),
+        ({"KERNEL_ENV_EVALUATOR": "mock"}, "/usr/bin/nvcc", 0),
+    ],
+)
+def test_builders_start_where_they_can_compile(
+    environ: dict[str, str], nvcc: str | None, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = replace(toolchain(), nvcc=nvcc)
+    monkeypatch.setattr(plan, "toolchain", lambda: here)
+    assert plan.builders(Settings.load(environ), environ) == count
 
 
 def test_the_wheel_serves_where_no_server_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from launcher.broker import free_port
 from launcher.commands import REPOSITORY
+from tests.services.installation import cuda_source
 
 TASK = "level1/19_ReLU"
 
@@ -122,6 +123,25 @@ def test_what_dies_is_started_again(launch: Callable[..., Launched]) -> None:
         said = {"worker": "worker-0 ended with", "broker": "broker ended with"}[part]
         eventually(lambda said=said: said in launched.text(), what=launched.text)  # type: ignore[misc]
     assert submit(launched.client)["status"] == "completed"
+
+
+def test_builders_that_were_asked_for_compile_first(launch: Callable[..., Launched]) -> None:
+    launched = launch(KERNEL_ENV_BUILDERS="1")
+    launched.wait_until_ready()
+
+    def roles() -> list[str]:
+        slots = launched.client.get("/workers").json()["data"]
+        return sorted(slot["role"] for slot in slots if slot["state"] == "ready")
+
+    eventually(lambda: roles() == ["builder", "grader"], what=lambda: str(roles()))
+    body = {"task_id": TASK, "code": cuda_source(), "language": "cuda"}
+    taken = launched.client.post("/submissions", params={"wait": 50}, json=body).json()
+    assert taken["verdict"] == "correct"
+    attempts = launched.client.get(f"/submissions/{taken['id']}/attempts").json()["data"]
+    assert [attempt["kind"] for attempt in attempts] == ["build", "grade"]
+    queues = launched.client.get("/queue").json()["queues"]
+    assert "compile" in [row["queue"] for row in queues]
+    assert 'kernel_grader_slot_running{kind="builder"' in launched.client.get("/metrics").text
 
 
 def is_part(process: psutil.Process, part: str) -> bool:
