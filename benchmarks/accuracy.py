@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from benchmarks.accuracy_table import row, show
@@ -60,19 +62,26 @@ Reports = dict[SizedTask, list[Report]]
 def measure(
     auditor: Judge, judge: Judge, tasks: tuple[SizedTask, ...], gradings: int, end: float
 ) -> tuple[Reports, Reports]:
-    """Round by round through all cases: the reference against itself, then the kernel against the reference."""
+    """Round by round through all cases: the reference against itself, then the kernel against the reference.
+
+    In all lanes of one judge at a time, as in service: what does not need the device goes on beside a timing.
+    """
     aa: Reports = {task: [] for task in tasks}
     ab: Reports = {task: [] for task in tasks}
-    for _ in range(gradings):
-        for task in tasks:
-            for kept, by, code in ((aa, auditor, task.source), (ab, judge, task.kernel)):
-                if time.monotonic() < end:
-                    kept[task].append(grade(by, task, code))
+    with ThreadPoolExecutor(judge[1].lanes) as pool:
+        for _ in range(gradings):
+            for kept, by in ((aa, auditor), (ab, judge)):
+                for task, report in zip(tasks, pool.map(partial(grade, by, end=end), tasks), strict=True):
+                    kept[task] += [] if report is None else [report]
     return aa, ab
 
 
-def grade(by: Judge, task: SizedTask, code: str) -> Report:
+def grade(by: Judge, task: SizedTask, end: float) -> Report | None:
+    """One grade, of the reference itself by a judge that audits; None after the end."""
     judge, settings = by
+    if time.monotonic() > end:
+        return None
+    code = task.source if settings.audit else task.kernel
     client = JudgeClient(judge.socket_path, settings)
     try:
         submission = Submission("accuracy", task.task_id, code, "triton", secrets.token_hex(32))

@@ -47,7 +47,7 @@ def holds(facts: dict[str, Any]) -> bool:
     """Whether one case is inside its bounds; CUPTI's time says nothing about a call whose launch takes as long."""
     if facts["kind"] == "A/A":
         allowed = MEDIAN_FRAC[facts["span"]]
-        return abs(facts["speedup_median"] - 1) <= allowed and facts["speedup_worst_frac"] <= 2 * allowed
+        return bool(abs(facts["speedup_median"] - 1) <= allowed and facts["speedup_worst_frac"] <= 2 * allowed)
     steady = facts["span"] == "short" or facts["speedup_std_frac"] < STD_FRAC
     believed = facts["span"] == "short" or abs(facts["cupti_off_frac"] or 0.0) <= CUPTI_FRAC
     return bool(steady and believed)

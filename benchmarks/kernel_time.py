@@ -36,7 +36,7 @@ def _call_ms(model: torch.nn.Module, inputs: list[torch.Tensor], flush: torch.Te
         flush.add_(1)
         flush.sum()
         torch.cuda.synchronize()
-        torch.cuda._sleep(SPIN_CYCLES)
+        torch.cuda._sleep(SPIN_CYCLES)  # type: ignore[no-untyped-call]
         model(*inputs)
         torch.cuda.synchronize()
     events = [event for event in trace.events() or [] if event.device_type.name == "CUDA"]

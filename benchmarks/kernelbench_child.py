@@ -5,6 +5,7 @@
 """
 
 import contextlib
+import importlib
 import importlib.util
 import json
 import sys
@@ -23,10 +24,9 @@ def main(source_dir: str) -> None:
     sys.path.insert(0, source_dir)
     with contextlib.redirect_stdout(sys.stderr):
         started = time.monotonic()
-        from kernelbench.eval import eval_kernel_against_ref
-
+        evaluator = importlib.import_module("kernelbench.eval")
         imported = time.monotonic()
-        found = eval_kernel_against_ref(
+        found = evaluator.eval_kernel_against_ref(
             original_model_src=order["task"],
             custom_model_src=order["kernel"],
             num_correct_trials=order["trials"],
