@@ -1,5 +1,6 @@
 """Any order of requests over HTTP, with grades in between: answers agree with each other and with what was asked."""
 
+import hashlib
 import itertools
 import uuid
 from collections.abc import Iterator
@@ -13,13 +14,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from evaluator.errors import GraderFault
+from evaluator.prebuilt import Prebuilt, Product
 from evaluator.verdicts import Verdict
 from grading import jobs
 from grading.models import Slot
 from tests.app.conftest import client
 from tests.app.test_bad_input import TASK, assert_problem
 from tests.conftest import empty
-from tests.grading.support import LEASES, open_slot, report
+from tests.grading.support import LEASES, open_builder, open_slot, report
 from tests.services.api_alone import start_api, url
 from tests.services.broker import Broker
 from tests.services.installation import Installation, installation
@@ -27,7 +29,13 @@ from tests.services.ports import free_port
 
 ENDED = {"completed", "failed", "cancelled", "expired"}
 # from where to where a status may be seen to go
-NEXT = {"queued": {"queued", "running"} | ENDED, "running": {"queued", "running"} | ENDED}
+NEXT = {
+    "queued": {"queued", "compiling", "ready", "running"} | ENDED,
+    "compiling": {"queued", "compiling", "ready", "running"} | ENDED,
+    "ready": {"ready", "running"} | ENDED,
+    "running": {"queued", "ready", "running"} | ENDED,
+}
+PRODUCT = Product("0123.tiny.so", hashlib.sha256(b"a product").hexdigest())
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +55,7 @@ class Requests(RuleBasedStateMachine):
     here: Installation
     api: httpx.Client
     slot: Slot
+    builder: Slot
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,9 +81,15 @@ class Requests(RuleBasedStateMachine):
         self.of_episode[episode["id"]] = []
         return str(episode["id"])
 
-    @rule(target=submissions, again=st.booleans(), priority=st.sampled_from(["high", "normal", "low"]))
-    def submit_alone(self, again: bool, priority: str) -> str:
-        body = {"task_id": TASK, "code": f"# {next(self.numbers)}", "run_id": self.run_id, "priority": priority}
+    @rule(
+        target=submissions,
+        again=st.booleans(),
+        priority=st.sampled_from(["high", "normal", "low"]),
+        language=st.sampled_from(["triton", "cuda"]),
+    )
+    def submit_alone(self, again: bool, priority: str, language: str) -> str:
+        body = {"task_id": TASK, "code": f"# {next(self.numbers)}", "run_id": self.run_id}
+        body |= {"priority": priority, "language": language}
         return self.keep(self.create("/submissions", body, 202, again=again))
 
     @rule(target=submissions, episode_id=episodes, turn=st.sampled_from([None, 1, 2, 3, 4]), again=st.booleans())
@@ -117,6 +132,21 @@ class Requests(RuleBasedStateMachine):
         if claim is not None:
             jobs.finish(self.here.db, claim.submission_id, claim.fence, report(verdict))
 
+    @rule(outcome=st.sampled_from(["built", "compile_error", "lost"]))
+    def build(self, outcome: str) -> None:
+        claim = jobs.claim(self.here.db, self.builder.id, self.builder.incarnation, LEASES)
+        if claim is None:
+            return
+        assert self.read(claim.submission_id)["status"] == "compiling"
+        if outcome == "built":
+            jobs.make_ready(self.here.db, claim.submission_id, claim.fence, [Prebuilt("9.0", "x", (PRODUCT,))], {})
+            assert self.read(claim.submission_id)["status"] == "ready"
+        elif outcome == "compile_error":
+            jobs.finish(self.here.db, claim.submission_id, claim.fence, report(Verdict.COMPILE_ERROR))
+        else:
+            jobs.hand_back(self.here.db, claim.submission_id, claim.fence)
+            assert self.read(claim.submission_id)["status"] == "queued"
+
     @rule(code=st.sampled_from(["internal_error", "handed_back"]))
     def lose(self, code: str) -> None:
         claim = jobs.claim(self.here.db, self.slot.id, self.slot.incarnation, LEASES)
@@ -147,7 +177,7 @@ class Requests(RuleBasedStateMachine):
             assert (after["verdict"] is not None) == (after["status"] == "completed") == (after["reward"] is not None)
             assert (after["error"] is not None) == (after["status"] in ENDED - {"completed"})
             assert (after["finished_at"] is not None) == (after["status"] in ENDED)
-            assert (after["queue"] is not None) == (after["status"] == "queued")
+            assert (after["queue"] is not None) == (after["status"] in ("queued", "ready"))
             assert after["attempt"] >= before["attempt"]
             self.seen[name] = after
 
@@ -205,12 +235,13 @@ def test_any_order_of_requests(here: Installation) -> None:
         class Here(Requests):
             pass
 
-        Here.here, Here.api, Here.slot = here, api, open_slot(here.db)
+        Here.here, Here.api = here, api
+        Here.slot, Here.builder = open_slot(here.db), open_builder(here.db)
         run_state_machine_as_test(
             Here,
             settings=settings(
-                max_examples=12,
-                stateful_step_count=25,
+                max_examples=10,
+                stateful_step_count=30,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),
                 derandomize=True,
