@@ -16,6 +16,7 @@ from evaluator.errors import GraderFault
 from evaluator.judge.device import JudgeDevice
 from evaluator.judge.statistics import median_ci95
 from evaluator.judge.telemetry import Telemetry
+from evaluator.judge.turn import DeviceBusy
 from evaluator.runner.flags import set_precision
 
 # As many as a grade of a steady kernel takes, so that the interval is that of a grade.
@@ -60,11 +61,16 @@ class Canary:
         self.latest: dict[str, Any] | None = None
 
     def sing(self) -> dict[str, Any]:
-        """Time a copy and a product. The caller holds the device. Raises GraderFault where it fails."""
+        """Time a copy and a product. The caller holds the device.
+
+        Raises GraderFault where it fails, and DeviceBusy where grades leave no memory for it.
+        """
         try:
             set_precision("ieee")
             kernels = {name: self._kernel(name, work) for name, work in self._works().items()}
             readings = self._under_load()
+        except torch.OutOfMemoryError as error:
+            raise DeviceBusy from error
         except RuntimeError as error:
             raise GraderFault("device_fault", f"the canary failed: {error}"[:500]) from error
         self._keep({name: kernel.record_ms for name, kernel in kernels.items()})

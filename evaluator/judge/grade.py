@@ -1,5 +1,6 @@
 """One device's judge: everything that outlives a grade, and the lanes in which grades run beside each other."""
 
+import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -80,7 +81,7 @@ class Judge:
             return self._health.probe().to_json()
 
     def canary(self) -> dict[str, Any] | None:
-        """What the canary found, between two grades; None where no grade let go of the device in time."""
+        """What the canary found, between two grades; None where these left no time or no memory for it."""
         try:
             return self._sing(PhaseClock(lambda _: None, 0.0), None, CANARY_PATIENCE_S)
         except DeviceBusy:
@@ -110,7 +111,8 @@ class Judge:
                 warnings = [] if self._config.audit else self._check_format(submission)
             built = self._builder.build(submission, clock)
             if self._canary.latest is None:  # every result says how noisy its device is
-                self._sing(clock, interrupt_fd, None)
+                with contextlib.suppress(DeviceBusy):
+                    self._sing(clock, interrupt_fd, None)
             clock.restart_run()
             report = self._run(submission, built, clock, isolation, interrupt_fd)
         except SubmissionFault as fault:

@@ -13,7 +13,7 @@ _LOOK_EVERY_S = 0.05
 
 
 class DeviceBusy(Exception):
-    """The device was not free in time; another time it may be."""
+    """The device, or its memory, was not free in time; another time it may be."""
 
 
 class DeviceTurn:

@@ -57,6 +57,17 @@ def test_a_device_that_fails_is_our_fault(tmp_path: Path, monkeypatch: pytest.Mo
     assert caught.value.code == "device_fault"
 
 
+def test_a_device_without_room_is_only_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: Canary) -> dict[str, Any]:
+        raise torch.OutOfMemoryError("grades hold all of it")
+
+    monkeypatch.setattr(Canary, "_works", full)
+    singer = made(tmp_path / "canary.json")
+    with pytest.raises(DeviceBusy):
+        singer.sing()
+    assert singer.latest is None
+
+
 def test_a_result_keeps_noise_drift_and_age(tmp_path: Path) -> None:
     singer = made(tmp_path / "canary.json")
     assert singer.in_result() is None
