@@ -1,9 +1,10 @@
 """`python -m benchmarks.depth`: what submit, poll and claim cost when 20,000 submissions wait, against 10.
 
-Over HTTP for submit and poll, in this process for claim, on Postgres and on SQLite, with the query plans. Each step
-takes one in and grades one, so that the depth stays as it is; the shallow and the deep installation take turns, so that
-what else the machine does slows both alike. They are looked at before the planner has seen the new rows and after: a
-burst comes without notice. (Most of the deep one's rows came in batches, whose counter a finish updates as well.)
+Over HTTP for submit and poll, in this process for claims, on Postgres and on SQLite, with the query plans. Each step
+takes one in, has one built and grades one, so that the depth stays as it is; a quarter of what waits is to be built. The
+shallow and the deep installation take turns, so that what else the machine does slows both alike. They are looked at
+before the planner has seen the new rows and after: a burst comes without notice. (Most of the deep one's rows came in
+batches, whose counter a finish updates as well.)
 """
 
 import argparse
@@ -29,11 +30,12 @@ from benchmarks.support import write_record
 from evaluator.report import Report
 from evaluator.verdicts import Verdict
 from grading import jobs
+from grading.celery_app import COMPILE_QUEUE
 from grading.db import Database
 from grading.jobs import BatchItem, NewBatch, NewSubmission, SlotIdentity
 from grading.migrate import upgrade
 from grading.settings import Leases, Settings
-from grading.states import Priority, SlotState
+from grading.states import Priority, SlotRole, SlotState
 from launcher.broker import free_port
 from launcher.commands import REPOSITORY
 from tests.services.broker import broker
@@ -46,8 +48,10 @@ PROJECT = "default"
 SECRET = b"a secret of the benchmark"
 LEASES = Leases(lease_s=3600.0, slot_lease_s=3600.0)
 SLOT = SlotIdentity("bench-0", "bench", "mock", "mock", "bench", 0, "gpu.mock.bench.0")
+BUILDER = SlotIdentity("bench-builder", "bench", "builder", "mock", "bench", 0, COMPILE_QUEUE, role=SlotRole.BUILDER)
 REPORT = Report(Verdict.INCORRECT, "as the benchmark says")
-STEPS = ("submit", "poll", "claim", "finish")
+STEPS = ("submit", "poll", "claim_build", "make_ready", "claim", "finish")
+TO_BUILD = 4
 
 
 class Bench:
@@ -57,8 +61,9 @@ class Bench:
         self.db, self.client = db, client
         self._code = KERNEL.read_text()
         self._numbers = itertools.count()
-        jobs.register_slot(db, SLOT, LEASES)
-        jobs.set_slot_state(db, SLOT.slot_id, SLOT.incarnation, SlotState.READY)
+        for slot in (SLOT, BUILDER):
+            jobs.register_slot(db, slot, LEASES)
+            jobs.set_slot_state(db, slot.slot_id, slot.incarnation, SlotState.READY)
 
     def fill(self, count: int) -> None:
         """Have as many wait, over several runs and all priorities."""
@@ -70,16 +75,27 @@ class Bench:
 
     def _new(self) -> NewSubmission:
         number = next(self._numbers)
-        priority = Priority(number % len(Priority))
-        return NewSubmission(PROJECT, self._code, task_id=TASK, run_id=f"run-{number % RUNS}", priority=priority)
+        return NewSubmission(
+            PROJECT,
+            self._code,
+            task_id=TASK,
+            language="cuda" if number // RUNS % TO_BUILD == 0 else "triton",
+            run_id=f"run-{number % RUNS}",
+            priority=Priority(number % len(Priority)),
+        )
 
     def step(self) -> list[float]:
-        """Seconds of one submit, one poll of what still waits, one claim and one finish."""
+        """Seconds of one submit, one poll of what still waits, and one claim and end each of a builder and a grader."""
         marks = [time.monotonic()]
-        body = {"task_id": TASK, "code": self._code, "run_id": "run-0"}
+        body = {"task_id": TASK, "code": self._code, "language": "cuda", "run_id": "run-0"}
         taken = self.client.post("/submissions", json=body).raise_for_status().json()
         marks.append(time.monotonic())
         self.client.get(f"/submissions/{taken['id']}").raise_for_status()
+        marks.append(time.monotonic())
+        built = jobs.claim(self.db, BUILDER.slot_id, BUILDER.incarnation, LEASES)
+        marks.append(time.monotonic())
+        assert built is not None
+        jobs.make_ready(self.db, built.submission_id, built.fence, [], {"build": 1.0})
         marks.append(time.monotonic())
         claimed = jobs.claim(self.db, SLOT.slot_id, SLOT.incarnation, LEASES)
         marks.append(time.monotonic())
@@ -113,7 +129,7 @@ def run(kind: str, depth: int, count: int) -> dict[str, Any]:
         for bench in (shallow, deep):
             with bench.db.write() as session:
                 session.execute(text("ANALYZE"))
-        return found | {"analyzed": measure(shallow, deep, count), "plans": plans(deep.db, SLOT, LEASES)}
+        return found | {"analyzed": measure(shallow, deep, count), "plans": plans(deep.db, SLOT, BUILDER, LEASES)}
 
 
 def measure(shallow: Bench, deep: Bench, count: int) -> dict[str, Any]:

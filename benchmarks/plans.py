@@ -18,7 +18,7 @@ SECRET = b"a secret of the benchmark"
 FULL_SCANS = ("Seq Scan on ", "SCAN ")
 
 
-def plans(db: Database, slot: SlotIdentity, leases: Leases) -> dict[str, Any]:
+def plans(db: Database, slot: SlotIdentity, builder: SlotIdentity, leases: Leases) -> dict[str, Any]:
     """For each operation its statements with their plans, and the full scans among them."""
     new = NewSubmission(PROJECT, "code", task_id="level1/19_ReLU", run_id="run-0")
     with captured(db, lambda: jobs.submit(db, SECRET, new)) as submit:
@@ -28,6 +28,8 @@ def plans(db: Database, slot: SlotIdentity, leases: Leases) -> dict[str, Any]:
         operations["poll"] = poll.statements
     with captured(db, lambda: jobs.claim(db, slot.slot_id, slot.incarnation, leases)) as claim:
         operations["claim"] = claim.statements
+    with captured(db, lambda: jobs.claim(db, builder.slot_id, builder.incarnation, leases)) as build:
+        operations["claim_build"] = build.statements
     found = {name: [explained(db, *each) for each in statements] for name, statements in operations.items()}
     scans = {line.strip() for each in found.values() for one in each for line in one["plan"] if is_full_scan(line)}
     return {"full_scans": sorted(scans), "operations": found}
