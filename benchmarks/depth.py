@@ -1,7 +1,7 @@
 """`python -m benchmarks.depth`: what submit, poll and claim cost when 20,000 submissions wait, against 10.
 
 Over HTTP for submit and poll, in this process for claims, on Postgres and on SQLite, with the query plans. Each step
-takes one in, has one built and grades one, so that the depth stays as it is; a quarter of what waits is to be built. The
+takes one in, has one built and grades one, so that the depth stays as it is; a quarter of all is to be built. The
 shallow and the deep installation take turns, so that what else the machine does slows both alike. They are looked at
 before the planner has seen the new rows and after: a burst comes without notice. (Most of the deep one's rows came in
 batches, whose counter a finish updates as well.)
