@@ -1,114 +1,42 @@
 """A task on the bench: the reference, the shared segments, and the one checked call that all stages are made of."""
 
-import contextlib
 import math
-import os
 import secrets
-import signal
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 from evaluator import tree
 from evaluator.errors import GraderFault, SubmissionFault
 from evaluator.judge import precision
+from evaluator.judge.call import (
+    CallOptions,
+    CallSeeds,
+    CheckedCall,
+    Construction,
+    Gate,
+    OpenGate,
+    SignalGate,
+    Variant,
+)
 from evaluator.judge.compare import Closeness, Mismatch, Tolerance, compare
 from evaluator.judge.device import JudgeDevice
+from evaluator.judge.exchange import Answer, Exchange, row_calls
 from evaluator.judge.homogeneity import is_homogeneous, scale_rows
 from evaluator.judge.invariants import require_invariants
 from evaluator.judge.memory import Need
-from evaluator.judge.reference import Reference, Writer, tensors, total_bytes
-from evaluator.judge.runner_link import CallReply, RunnerLink
-from evaluator.judge.segments import Segment
+from evaluator.judge.output_arena import OutputArena
+from evaluator.judge.reference import Reference, tensors, total_bytes
+from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.work import count_work
 from evaluator.roofline.model import Work
 from evaluator.tasks.special_inputs import special_inputs
-from evaluator.tensorspec import SpecError, TensorSpec, align
+from evaluator.tensorspec import align
 from evaluator.verdicts import Verdict
 
 # Room for scratch memory on a GPU; anywhere for outputs that are too large, so that their shape can be told.
 ARENA_SPARE_BYTES = {"cuda": 128 * 1024**2, "cpu": 64 * 1024}
-POISON = 0xFF  # NaN in every floating-point type, -1 in every signed integer
-
-
-@dataclass(frozen=True)
-class CallSeeds:
-    """Hidden seeds of one call: of its inputs, and of the RNG state that `forward` finds."""
-
-    inputs: int
-    forward: int
-
-
-@dataclass(frozen=True)
-class CallOptions:
-    """`precision` of fp32 products (`ieee` or `tf32`); a spin kernel ahead of the call; caches flushed before it.
-
-    `mode` is `plain` or `no_kernels` (Triton's launches do nothing). `compare` is `values`, within the task's
-    tolerance, `signed`, with an absolute part that grows with the output (sums of both signs cancel), or `l2`, which
-    only measures. `row_scales` are divided out of the outputs before they are compared.
-    """
-
-    precision: str = "ieee"
-    spin_cycles: int = 0
-    flush: bool = False
-    mode: str = "plain"
-    compare: str = "values"
-    row_scales: torch.Tensor | None = None
-
-
-@dataclass(frozen=True)
-class CheckedCall:
-    """A call whose output was right; times in ms: the runner's claim and the judge's own clock.
-
-    `relative_l2` is the distance of the output from the expected one, in units of the expected one's norm.
-    """
-
-    claim_ms: float
-    wall_ms: float
-    max_abs_err: float = 0.0
-    relative_l2: float = 0.0
-
-
-@dataclass(frozen=True)
-class Construction:
-    """What a runner needs to build its model: the weight seed, the constructor's arguments, where the weights lie."""
-
-    seed: int
-    init: Any
-    weights: dict[str, Any]
-
-
-Variant = Callable[[list[Any]], list[Any]]
-
-
-class Gate(Protocol):
-    """Stops and starts a runner's processes."""
-
-    def freeze(self) -> None:
-        """Return once every process stands still."""
-
-    def thaw(self) -> None:
-        """Let them go on."""
-
-
-@dataclass(frozen=True)
-class SignalGate:
-    """Stops and starts a trusted runner by signals, so that its calls begin as the candidate's do: from standing."""
-
-    pid: int
-
-    def freeze(self) -> None:
-        self._send(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        self._send(signal.SIGCONT)
-
-    def _send(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError):  # it is dead, which its channel tells as well
-            os.kill(self.pid, number)
 
 
 class Bench:
@@ -121,10 +49,12 @@ class Bench:
         comparison = self.special.comparison
         self.tolerance = Tolerance(tolerance, tolerance, comparison.atol_of_max_frac, comparison.finite_only)
         self.reference_runner: RunnerLink | None = None
+        self.reference_alone_ms: float | None = None  # as timed without any candidate
         self._draw: int | None = None
         self.work = self._probe(probe_seed)
-        self.exchange: Segment = device.segment(self._inputs_offset + self._input_bytes)
-        self.arenas: dict[str, Segment] = {}
+        self.row_calls = row_calls(device.row_bytes, self._input_bytes + self._output_bytes)
+        self.exchange = Exchange(device, self._state_bytes, self._input_bytes, self.row_calls)
+        self.arenas: dict[str, OutputArena] = {}
 
     def _probe(self, seed: int) -> Work:
         """Run the reference once to learn every size. Raises GraderFault for a task that does not run."""
@@ -147,39 +77,39 @@ class Bench:
             detail = f"{self.reference.task_id}: {type(error).__name__}: {error}"
             raise GraderFault("broken_task", detail, retryable=False) from error
         self.mutated = {i for i, tensor in enumerate(tensors(inputs)) if tensor._version != before[i]}
-        self._inputs_offset = align(total_bytes(self.reference.state()))
+        self._state_bytes = align(total_bytes(self.reference.state()))
         self._input_bytes = total_bytes(inputs)
         self._output_bytes = total_bytes(output)
         return work
 
-    def arena(self, side: str) -> Segment:
+    def arena(self, side: str) -> OutputArena:
         """The output segment of one side, made when first asked for."""
         if side not in self.arenas:
             # All that the reference allocates has to fit: a result beyond the arena is copied at its caller's cost.
             room = max(self._output_bytes, self._peak_bytes) + ARENA_SPARE_BYTES[self.device.name]
             if side == "candidate":
-                room = max(room, 2 * self._output_bytes)
-            self.arenas[side] = self.device.segment(align(room))
+                room = max(room, 2 * self._output_bytes) + self.row_calls * self._output_bytes
+            self.arenas[side] = OutputArena(self.device.segment(align(room)))
         return self.arenas[side]
 
     @property
     def need(self) -> Need:
         """Device memory of a grade: segments, two models, as much again as an output for the candidate's own use;
         and while it holds the device, the judge's own inputs, outputs and intermediate results."""
-        lasting = self.held_bytes + 2 * self._inputs_offset + self._output_bytes
+        lasting = self.held_bytes + 2 * self._state_bytes + self._output_bytes
         return Need(lasting, 2 * self._input_bytes + self._output_bytes + self._peak_bytes)
 
     @property
     def held_bytes(self) -> int:
         """Device memory of the segments."""
-        return self.exchange.bytes.numel() + sum(arena.bytes.numel() for arena in self.arenas.values())
+        return self.exchange.segment.bytes.numel() + sum(arena.bytes.numel() for arena in self.arenas.values())
 
     def close(self) -> None:
         """End the trusted runner and give all segments back."""
         if self.reference_runner is not None:
             self.reference_runner.kill()
             self.reference_runner = None
-        self.exchange.close()
+        self.exchange.segment.close()
         for arena in self.arenas.values():
             arena.close()
         self.arenas = {}
@@ -190,7 +120,7 @@ class Bench:
             self.reference.construct(seed)
             self._draw = seed
         # Written anew for every construction: a candidate can write to the segment too.
-        writer = Writer(self.exchange.bytes)
+        writer = self.exchange.state_writer()
         specs = {name: writer.write(value)[0]["tensor"] for name, value in self.reference.state().items()}
         init = tree.encode(_plain(self.reference.init_inputs(seed)), lambda value: None)
         self.device.synchronize()
@@ -204,16 +134,18 @@ class Bench:
         deadline_s: float,
         how: CallOptions,
         variant: Variant | None = None,
+        gate: Gate | None = None,
     ) -> CheckedCall:
-        """One call of the trusted reference runner, whose output nobody doubts."""
-        inputs = self._inputs(seeds, variant)
-        gate = SignalGate(runner.pid)
+        """One call of the trusted reference runner, whose output nobody doubts. Raises DeviceBusyError."""
+        gate = gate or SignalGate(runner.pid)
         gate.freeze()
         try:
-            reply, _, wall_ms = self._call(runner, side, inputs, seeds, deadline_s, how, gate)
+            inputs = [self._inputs(seeds, variant)]
+            answer = self.exchange.call(runner, self.arena(side), inputs, [seeds.forward], deadline_s, how, gate)
+            _, digest_ms = self.exchange.digests(answer)
         finally:
             gate.thaw()
-        return CheckedCall(reply.elapsed_ms, wall_ms)
+        return CheckedCall(answer.claim_ms, self.exchange.wall_ms(answer, digest_ms), queued=answer.queued)
 
     def checked_call(
         self,
@@ -229,19 +161,44 @@ class Bench:
 
         With a `gate` the runner is frozen but for the call itself.
         """
-        inputs = self._inputs(seeds, variant)
-        reply, views, wall_ms = self._call(runner, side, inputs, seeds, deadline_s, how, gate)
-        found, regions = self._decode(reply, side)
-        key = secrets.randbits(63)
-        secured = [self.device.digest(region, key) for region in regions]
+        return self.checked_row(runner, side, [seeds], deadline_s, how, [variant], gate)
+
+    def checked_row(
+        self,
+        runner: RunnerLink,
+        side: str,
+        seeds: Sequence[CallSeeds],
+        deadline_s: float,
+        how: CallOptions,
+        variants: Sequence[Variant | None],
+        gate: Gate | None = None,
+    ) -> CheckedCall:
+        """As `checked_call`, for forwards that run one after another; the times are of them all."""
+        drawn = [self._inputs(seed, variant) for seed, variant in zip(seeds, variants, strict=True)]
+        forwards = [seed.forward for seed in seeds]
+        answer = self.exchange.call(runner, self.arena(side), drawn, forwards, deadline_s, how, gate or OpenGate())
+        closeness = [self._checked(answer, i, inputs, seeds[i], how) for i, inputs in enumerate(drawn)]
+        digests, digest_ms = self.exchange.digests(answer)
+        if digests != answer.digests:
+            raise SubmissionFault(Verdict.INCORRECT, "the output changed after forward had returned")
+        return CheckedCall(
+            answer.claim_ms,
+            self.exchange.wall_ms(answer, digest_ms),
+            max(each.max_abs_err for each in closeness),
+            max(each.relative_l2 for each in closeness),
+            answer.queued,
+        )
+
+    def _checked(
+        self, answer: Answer, number: int, inputs: list[Any], seeds: CallSeeds, how: CallOptions
+    ) -> Closeness:
+        views = answer.views[number]
         self._require_inputs_unchanged(inputs, views)
         expected = self.reference.forward(inputs, seeds.forward)
-        self._require_no_alias(reply, expected, inputs)
-        closeness = self._judge_values(found, expected, inputs, how)
+        self._require_no_alias(answer, expected, inputs)
+        closeness = self._judge_values(answer.found[number], expected, inputs, how)
         self._require_mutations(inputs, views)
-        if secured != [self.device.digest(region, key) for region in regions]:
-            raise SubmissionFault(Verdict.INCORRECT, "the output changed after forward had returned")
-        return CheckedCall(reply.elapsed_ms, wall_ms, closeness.max_abs_err, closeness.relative_l2)
+        return closeness
 
     @property
     def timed_with_signs(self) -> bool:
@@ -270,63 +227,14 @@ class Bench:
         inputs = self.reference.inputs(seeds.inputs)
         return inputs if variant is None else variant(inputs)
 
-    def _call(
-        self,
-        runner: RunnerLink,
-        side: str,
-        inputs: list[Any],
-        seeds: CallSeeds,
-        deadline_s: float,
-        how: CallOptions,
-        gate: Gate | None,
-    ) -> tuple[CallReply, list[torch.Tensor], float]:
-        writer = Writer(self.exchange.bytes, self._inputs_offset)
-        described, views = writer.write(inputs)
-        self.arena(side).bytes.fill_(POISON)
-        if how.flush:
-            self.device.flush_cache()
-        self.device.synchronize()
-        started = time.perf_counter()
-        if gate is not None:
-            gate.thaw()
-        reply = runner.call(described, seeds.forward, how.precision, how.spin_cycles, deadline_s, how.mode)
-        wall_ms = (time.perf_counter() - started) * 1e3
-        if gate is not None:
-            gate.freeze()
-        return reply, views, wall_ms
-
     def compile_inputs(self, seeds: CallSeeds) -> dict[str, Any]:
         """Lay inputs out for a call that only compiles, and describe them."""
-        described, _ = Writer(self.exchange.bytes, self._inputs_offset).write(self._inputs(seeds, None))
-        self.device.synchronize()
-        return described
+        return self.exchange.describe(self._inputs(seeds, None))
 
-    def _decode(self, reply: CallReply, side: str) -> tuple[Any, list[torch.Tensor]]:
-        """The claimed output as views of the judge's own memory, with the flat regions they cover."""
-        segments = {"exchange": self.exchange.bytes, "arena": self.arena(side).bytes}
-        sizes = {name: segment.numel() for name, segment in segments.items()}
-        regions: list[torch.Tensor] = []
-        self._output_segments: list[str] = []
-
-        def view(description: Any) -> torch.Tensor:
-            spec = TensorSpec.from_json(description, sizes)
-            region = segments[spec.segment][spec.offset : spec.offset + spec.extent_bytes]
-            regions.append(region)
-            self._output_segments.append(spec.segment)
-            return region.view(getattr(torch, spec.dtype)).as_strided(spec.shape, spec.stride)
-
-        try:
-            found = tree.decode(reply.output, view)
-            if sum(region.numel() for region in regions) > sum(sizes.values()):  # digests of all would take for ever
-                raise SpecError("its tensors lie over each other many times")
-        except (SpecError, tree.TreeError) as error:
-            raise SubmissionFault(Verdict.INCORRECT, f"forward returned what cannot be compared: {error}") from None
-        return found, regions
-
-    def _require_no_alias(self, reply: CallReply, expected: Any, inputs: list[Any]) -> None:
+    def _require_no_alias(self, answer: Answer, expected: Any, inputs: list[Any]) -> None:
         owned = {tensor.untyped_storage().data_ptr() for tensor in tensors(inputs)}
         aliases = any(tensor.untyped_storage().data_ptr() in owned for tensor in tensors(expected))
-        if "exchange" in self._output_segments and not aliases:
+        if "exchange" in answer.places and not aliases:
             raise Mismatch("forward returned (a view of) one of its inputs; the reference returns a new tensor")
 
     def _require_inputs_unchanged(self, inputs: list[Any], views: list[torch.Tensor]) -> None:

@@ -13,6 +13,11 @@ from evaluator.judge.digest import cuda_digest
 from evaluator.judge.segments import CudaSegment, Segment, ShmSegment
 
 _SPIN_PROBE_CYCLES = 10_000_000
+_FLUSHES = 20
+_ALONE_FACTOR = 3.0
+_ALONE_SLACK_MS = 0.3
+ROW_BYTES_MAX = 4 * 1024**3
+ROW_MEMORY_SHARE = 32
 
 
 class JudgeDevice(Protocol):
@@ -20,6 +25,10 @@ class JudgeDevice(Protocol):
 
     name: str
     gpu_name: str | None
+    #: whether a runner's stream can wait on the device for a signal of the judge's
+    has_signals: bool
+    #: memory for the inputs and outputs of several forwards in a row
+    row_bytes: int
 
     def segment(self, size: int) -> Segment:
         """A segment of `size` bytes for runners to map."""
@@ -32,6 +41,9 @@ class JudgeDevice(Protocol):
 
     def flush_cache(self) -> None:
         """Evict inputs and outputs from the device's caches."""
+
+    def flushed_alone(self) -> bool:
+        """Evict as `flush_cache` does and wait; whether it took as long as it does when nothing else runs."""
 
     def spin_cycles(self, duration_s: float) -> int:
         """Clock cycles for which a spin kernel runs that long; 0 where there is none."""
@@ -55,6 +67,8 @@ class JudgeDevice(Protocol):
 class CpuJudgeDevice:
     name = "cpu"
     gpu_name: str | None = None
+    has_signals = False
+    row_bytes = 0
 
     def __init__(self) -> None:
         # The interpreter's sizes are small: on shared cores threads wait for each other ten times as long as they work.
@@ -72,6 +86,9 @@ class CpuJudgeDevice:
 
     def flush_cache(self) -> None:
         return None
+
+    def flushed_alone(self) -> bool:
+        return True
 
     def spin_cycles(self, duration_s: float) -> int:
         return 0
@@ -98,6 +115,7 @@ class CudaJudgeDevice:
     """The GPU that CUDA lists first for this process; the caller hides the others."""
 
     name = "cuda"
+    has_signals = True
 
     def __init__(self) -> None:
         if not torch.cuda.is_available():
@@ -107,6 +125,8 @@ class CudaJudgeDevice:
         flush_bytes = 2 * max(self._properties.L2_cache_size, 1 << 20)
         self._flush = torch.zeros(flush_bytes // 4, dtype=torch.int32, device="cuda")
         self._cycles_per_s = self._measure_spin()
+        self._flush_alone_ms = min(self._timed_flush() for _ in range(_FLUSHES))
+        self.row_bytes = min(ROW_BYTES_MAX, self._properties.total_memory // ROW_MEMORY_SHARE)
 
     def segment(self, size: int) -> Segment:
         return CudaSegment(size)
@@ -121,6 +141,16 @@ class CudaJudgeDevice:
         # Ends with a read, so that no dirty line drains inside the timed window.
         self._flush.add_(1)
         self._flush.sum()
+
+    def flushed_alone(self) -> bool:
+        # Contexts take turns of 2 ms: beside another one that never rests, a flush of 0.24 ms takes 2 (an H200).
+        return self._timed_flush() < _ALONE_FACTOR * self._flush_alone_ms + _ALONE_SLACK_MS
+
+    def _timed_flush(self) -> float:
+        started = time.perf_counter()
+        self.flush_cache()
+        torch.cuda.synchronize()
+        return (time.perf_counter() - started) * 1e3
 
     def spin_cycles(self, duration_s: float) -> int:
         return int(self._cycles_per_s * duration_s)

@@ -2,7 +2,8 @@
 
 from evaluator.config import PrecisionPolicy
 from evaluator.errors import SubmissionFault
-from evaluator.judge.bench import Bench, CallSeeds, CheckedCall, Variant
+from evaluator.judge.bench import Bench
+from evaluator.judge.call import CallSeeds, CheckedCall, Variant
 from evaluator.judge.precision import ERROR_FLOOR, ERROR_RATIO_MAX
 from evaluator.verdicts import Verdict
 

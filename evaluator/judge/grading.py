@@ -135,17 +135,20 @@ class Grading:
             with self._clock.phase("correctness"), self._hold("correctness"):
                 accuracy = self._correctness(bench, candidate)
             with self._clock.phase("timing"), self._hold("timing"):
-                timing, timed_err = self._timing(bench, candidate)
+                paired = self._paired_timing(bench, candidate)
+                timing, timed_err = paired.run()
             with self._clock.phase("provenance"):
                 origin = self._origin(bench, candidate, timing)
         finally:
             candidate.kill()
+        with self._clock.phase("timing"), self._hold("timing"):
+            timing, drifted = paired.without_drift(timing)
         report = judgement(bench.work, timing, self._shop.peaks, self._limits, self._shop.config.precision_policy)
         return replace(
             report,
             max_abs_err=max(accuracy.max_abs_err, timed_err),
             error_ratio=accuracy.error_ratio,
-            suspicious=report.suspicious or origin.suspicious,
+            suspicious=report.suspicious or origin.suspicious or drifted,
             custom_kernel_share=origin.custom_kernel_share,
             kernels=list(origin.kernels),
             environment={
@@ -174,6 +177,7 @@ class Grading:
             bench.reference_runner = None
         if bench.reference_runner is None:
             scratch = tempfile.TemporaryDirectory(prefix="reference-", dir=self._shop.config.state_dir)
+            bench.arena("reference").renew()
             runner = self._spawn(bench, "reference", scratch.name)
             runner.on_death = scratch.cleanup
             bench.reference_runner = runner
@@ -182,6 +186,7 @@ class Grading:
         bench.reference_runner.interrupt_fd = self._interrupt_fd
 
     def _start_candidate(self, bench: Bench) -> RunnerLink:
+        bench.arena("candidate").renew()
         candidate = self._spawn(bench, "candidate", None)
         self._pen.confine(candidate)
         self._isolation.update(candidate.ready(RUNNER_START_S))
@@ -198,7 +203,7 @@ class Grading:
     def _spawn(self, bench: Bench, side: str, scratch: str | None) -> RunnerLink:
         """Fork a runner with the bench's segments mapped: the candidate's confined, the reference's not."""
         arena, arena_fds = bench.arena(side).export()
-        exchange, exchange_fds = bench.exchange.export()
+        exchange, exchange_fds = bench.exchange.segment.export()
         confined = scratch is None
         setup = {
             "policy": self._pen.policy(self._shop.allocator, self._built.bring()).to_json() if confined else None,
@@ -228,13 +233,13 @@ class Grading:
     def _correctness(self, bench: Bench, candidate: RunnerLink) -> Accuracy:
         return Trials(bench, candidate, self._submission.seed_key, self._shop.config, self._clock).run()
 
-    def _timing(self, bench: Bench, candidate: RunnerLink) -> tuple[Timing, float]:
+    def _paired_timing(self, bench: Bench, candidate: RunnerLink) -> PairedTiming:
         if bench.reference_runner is None:
             raise GraderFault("reference_lost", "the reference's runner is gone")
         key = self._submission.seed_key
         runners = (bench.reference_runner, candidate)
         policy = self._shop.config.precision_policy
-        return PairedTiming(bench, *runners, self._pen, key, self._limits, self._clock, policy).run()
+        return PairedTiming(bench, *runners, self._pen, key, self._limits, self._clock, policy)
 
     def _origin(self, bench: Bench, candidate: RunnerLink, timing: Timing) -> Origin:
         if self._audit:

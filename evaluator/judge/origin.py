@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.errors import SubmissionFault
-from evaluator.judge.bench import Bench, CallOptions
+from evaluator.judge.bench import Bench
+from evaluator.judge.call import CallOptions
 from evaluator.judge.compare import Mismatch
 from evaluator.judge.runner_link import RunnerLink, Trace
 from evaluator.judge.trials import call_seeds

@@ -114,17 +114,30 @@ def total_bytes(value: Any) -> int:
 
 
 class Writer:
-    """Copies nested values into the exchange segment, one tensor after another, and describes them for a runner."""
+    """Copies nested values into the exchange segment, one tensor after another, and describes them for a runner.
 
-    def __init__(self, segment: torch.Tensor, offset: int = 0) -> None:
+    A `deferred` one only describes them; the copying waits for `fill`.
+    """
+
+    def __init__(self, segment: torch.Tensor, offset: int = 0, *, deferred: bool = False) -> None:
         self._segment = segment
         self.offset = offset
+        self._deferred = deferred
+        self._copies: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def write(self, value: Any) -> tuple[dict[str, Any], Any]:
-        """The tree for the runner, and the same value with its tensors lying in the segment."""
+        """The tree for the runner, and the value's tensors in order as they lie (or will lie) in the segment."""
         views: list[torch.Tensor] = []
         described = tree.encode(value, lambda leaf: self._put(leaf, views))
+        if not self._deferred:
+            self.fill()
         return described, views
+
+    def fill(self) -> None:
+        """Queue all copies that have not been made."""
+        for view, value in self._copies:
+            view.copy_(value)
+        self._copies.clear()
 
     def _put(self, value: Any, views: list[torch.Tensor]) -> dict[str, Any] | None:
         if not isinstance(value, torch.Tensor):
@@ -136,7 +149,7 @@ class Writer:
         if self.offset + size > self._segment.numel():
             raise GraderFault("unsupported_task", "the task's inputs change their size with the seed", retryable=False)
         view = self._segment[self.offset : self.offset + size].view(value.dtype).view(value.shape)
-        view.copy_(value)
+        self._copies.append((view, value))
         views.append(view)
         spec = TensorSpec("exchange", self.offset, dtype, tuple(value.shape), tuple(view.stride()))
         self.offset = align(self.offset + size)

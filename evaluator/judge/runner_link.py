@@ -28,11 +28,29 @@ _SUFFIX = {
 }
 
 
+# A runner says when all of a call is queued behind the judge's signal; one that waits for results itself never does.
+QUEUED_S = 0.03
+QUEUED_PER_FORWARD_S = 0.005
+
+
+@dataclass
+class CallRequest:
+    """A row of forwards: trees of inputs and RNG seeds, one each. `signal` is the value to wait for; 0 is no wait."""
+
+    inputs: list[Any]
+    seeds: list[int]
+    precision: str
+    spin_cycles: int = 0
+    mode: str = "plain"
+    signal: int = 0
+    signal_offset: int = 0
+
+
 @dataclass(frozen=True)
 class CallReply:
-    """What a runner claims about one call; `output` is still unchecked JSON."""
+    """What a runner claims about a row of forwards; `outputs` are still unchecked JSON, the time is of them all."""
 
-    output: Any
+    outputs: list[Any]
     elapsed_ms: float
 
 
@@ -63,7 +81,8 @@ class RunnerLink:
         self.interrupt_fd = interrupt_fd
         self.before_death: Callable[[], None] | None = None
         self.on_death: Callable[[], None] | None = None
-        self._next_call = 0
+        self._next_call = self._forwards = 0
+        self._announced = True
         self._dead = False
 
     def ready(self, deadline_s: float) -> dict[str, Any]:
@@ -104,25 +123,47 @@ class RunnerLink:
             raise self._out_of_turn()
         return [str(name)[:200] for name in names[:100]]
 
-    def call(
-        self, inputs: Any, seed: int, precision: str, spin_cycles: int, deadline_s: float, mode: str = "plain"
-    ) -> CallReply:
-        """One forward. Raises SubmissionFault; the reply is the runner's claim and proves nothing."""
-        self._next_call += 1
-        request = {
-            "type": "call",
-            "id": self._next_call,
-            "inputs": inputs,
-            "seed": seed,
-            "precision": precision,
-            "spin_cycles": spin_cycles,
-            "mode": mode,
-        }
-        reply = self._request(request, "result", deadline_s, "forward")
-        elapsed_ms = _claimed_ms(reply.get("elapsed_ms"))
-        if reply.get("id") != self._next_call or elapsed_ms is None:
+    def call(self, request: CallRequest, deadline_s: float) -> CallReply:
+        """A row of forwards. Raises SubmissionFault; the reply is the runner's claim and proves nothing."""
+        self._begin(request, deadline_s)
+        return self.end_call(deadline_s)
+
+    def begin_call(self, request: CallRequest, deadline_s: float) -> bool:
+        """Have a row queued behind the judge's signal; whether all of it is. `end_call` is to follow in any case."""
+        self._begin(request, deadline_s)
+        try:
+            wait_s = min(QUEUED_S + QUEUED_PER_FORWARD_S * len(request.seeds), deadline_s)
+            message = self._channel.receive(deadline_s=wait_s, interrupts=self._interrupts)
+        except DeadlinePassed:
+            return False
+        except Interrupted:
+            self.kill()
+            raise Cancelled("cancelled while the candidate ran") from None
+        except WireError as error:
+            raise self._broken(error, "forward", deadline_s) from None
+        if message.get("type") == "fault":
+            raise self._reported_fault(message)
+        if message.get("type") != "queued":
             raise self._out_of_turn()
-        return CallReply(reply.get("output"), elapsed_ms)
+        self._announced = True
+        return True
+
+    def end_call(self, deadline_s: float) -> CallReply:
+        """The rest of a call that was begun. Raises SubmissionFault."""
+        reply = self._reply("result", deadline_s, "forward")
+        elapsed_ms = _claimed_ms(reply.get("elapsed_ms"))
+        outputs = reply.get("outputs")
+        if reply.get("id") != self._next_call or elapsed_ms is None or not isinstance(outputs, list):
+            raise self._out_of_turn()
+        if len(outputs) != self._forwards:
+            raise self._out_of_turn()
+        return CallReply(outputs, elapsed_ms)
+
+    def _begin(self, request: CallRequest, deadline_s: float) -> None:
+        self._next_call += 1
+        self._forwards = len(request.seeds)
+        self._announced = request.signal == 0
+        self._send({"type": "call", "id": self._next_call, **vars(request)}, deadline_s, "forward")
 
     def compile_only(self, inputs: Any, seed: int, deadline_s: float) -> None:
         """A forward in which Triton compiles and launches nothing. Raises SubmissionFault."""
@@ -154,26 +195,40 @@ class RunnerLink:
         return status
 
     def _request(self, message: dict[str, Any], expected: str, deadline_s: float, what: str) -> dict[str, Any]:
+        self._send(message, deadline_s, what)
+        return self._reply(expected, deadline_s, what)
+
+    def _send(self, message: dict[str, Any], deadline_s: float, what: str) -> None:
         try:
             self._channel.send(message, deadline_s=deadline_s)
+        except WireError as error:
+            raise self._broken(error, what, deadline_s) from None
+
+    def _reply(self, expected: str, deadline_s: float, what: str) -> dict[str, Any]:
+        try:
             reply = self._channel.receive(deadline_s=deadline_s, interrupts=self._interrupts)
+            if reply.get("type") == "queued" and not self._announced:  # later than the judge cared to wait
+                self._announced = True
+                reply = self._channel.receive(deadline_s=deadline_s, interrupts=self._interrupts)
         except Interrupted:
             self.kill()
             raise Cancelled("cancelled while the candidate ran") from None
-        except DeadlinePassed:
-            self.kill()
-            raise self._fault(Verdict.TIMEOUT, f"{what} did not return within {deadline_s:g} s") from None
-        except PeerClosed:
-            status = self.kill()
-            raise self._fault(Verdict.RUNTIME_ERROR, f"the process died in {what}: {describe_status(status)}") from None
-        except WireError:
-            self.kill()
-            raise self._out_of_turn() from None
+        except WireError as error:
+            raise self._broken(error, what, deadline_s) from None
         if reply.get("type") == "fault":
             raise self._reported_fault(reply)
         if reply.get("type") != expected:
             raise self._out_of_turn()
         return reply
+
+    def _broken(self, error: WireError, what: str, deadline_s: float) -> Exception:
+        """What a channel that failed says of the runner, which is dead afterwards."""
+        status = self.kill()
+        if isinstance(error, DeadlinePassed):
+            return self._fault(Verdict.TIMEOUT, f"{what} did not return within {deadline_s:g} s")
+        if isinstance(error, PeerClosed):
+            return self._fault(Verdict.RUNTIME_ERROR, f"the process died in {what}: {describe_status(status)}")
+        return self._out_of_turn()
 
     def _reported_fault(self, reply: dict[str, Any]) -> Exception:
         kind, text = reply.get("kind"), reply.get("text")

@@ -2,14 +2,18 @@
 
 import statistics
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from evaluator.config import PrecisionPolicy
-from evaluator.errors import SubmissionFault
-from evaluator.judge.bench import Bench, CallOptions, CallSeeds, CheckedCall, Gate, Variant
+from evaluator.errors import GraderFault, SubmissionFault
+from evaluator.judge.bench import Bench
+from evaluator.judge.bound import Bound, Rows
+from evaluator.judge.call import CallOptions, CallSeeds, CheckedCall, Gate, Variant
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.compare import Mismatch
 from evaluator.judge.downgrade import PrecisionCheck
+from evaluator.judge.exchange import DeviceBusyError
 from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.statistics import median_ci95, quantile
 from evaluator.judge.trials import WEIGHT_DRAWS, call_seeds, construct, timed_variant, weight_seed
@@ -22,15 +26,14 @@ WARM_UP_MIN_CALLS = 5
 WARM_UP_MAX_CALLS = 20
 WARM_UP_AGREEMENT_FRAC = 0.05
 CI_HALF_WIDTH_FRAC = 0.005
-SPIN_S = 0.0005
-# A claim may lie under the judge's own clock by this much before it is called a lie: wall time is noisier, and on a
-# CPU, whose cores are shared with everything else that runs there, noisier still.
-CLAIM_SLACK_FRAC = {"cuda": 0.1, "cpu": 0.5}
-CLAIM_SLACK_MS = {"cuda": 0.3, "cpu": 20.0}
+# Beside a candidate the reference may take this much longer than alone.
+DRIFT_FRAC = 0.05
+DRIFT_MS = 0.002
+ALONE_CALLS = 7
+IEEE_CALLS = 3
 # Less than any clock can tell, and enough to divide by.
 CLAIM_MIN_MS = 1e-6
-# What the judge's clock may show beyond the claim without counting: on a GPU, the way to the process and back.
-UNCOUNTED_MS = {"cuda": 0.3, "cpu": 0.0}
+BUSY_WAIT_S = 5.0
 
 
 @dataclass
@@ -40,6 +43,15 @@ class _Pairs:
 
     def ratios(self) -> list[float]:
         return [r.claim_ms / c.claim_ms for r, c in zip(self.reference, self.candidate, strict=True)]
+
+    @property
+    def claim_ms(self) -> float:
+        return statistics.median(call.claim_ms for call in self.candidate)
+
+    def raised_to(self, bound_ms: float) -> "_Pairs":
+        """The same with the candidate's claims raised to what the judge's clock shows, so that no lie pays."""
+        factor = max(bound_ms / self.claim_ms, 1.0)
+        return _Pairs(self.reference, [replace(call, claim_ms=call.claim_ms * factor) for call in self.candidate])
 
 
 class PairedTiming:
@@ -63,8 +75,7 @@ class PairedTiming:
         self._seed_key = seed_key
         self._limits = limits
         self._clock = clock
-        self._calls = 0
-        self._spin_cycles = bench.device.spin_cycles(SPIN_S)
+        self._bound = Bound(bench.device.name)
 
     def run(self) -> tuple[Timing, float]:
         """The timing and the largest absolute error seen. Raises SubmissionFault, also for a false claim.
@@ -85,8 +96,49 @@ class PairedTiming:
         for side in ("reference", "candidate"):
             self._warm_up(side, end)
         pairs = self._measure(time.monotonic() + budget_s)
-        self._require_honest_clock(pairs)
-        return _summary(self._by_both_clocks(pairs)), max(call.max_abs_err for call in pairs.candidate)
+        errors = [call.max_abs_err for call in pairs.candidate]
+        for bound_ms in self._bounds_ms(pairs, errors):
+            self._bound.require(pairs.claim_ms, bound_ms)
+            pairs = pairs.raised_to(bound_ms)
+        return replace(_summary(pairs), t_ref_ieee_ms=self._ieee_ms()), max(errors)
+
+    def _bounds_ms(self, pairs: _Pairs, errors: list[float]) -> Iterator[float]:
+        yield self._bound.of_calls(pairs.reference, pairs.candidate)
+        if self._bench.row_calls and self._bound.needs_rows(pairs.reference, pairs.candidate):
+            rows = Rows(self._bench.row_calls // 2, self._row)
+            slope_ms = rows.slope_ms()
+            errors.append(rows.max_abs_err)
+            if slope_ms is not None:
+                yield slope_ms
+
+    def _ieee_ms(self) -> float | None:
+        """The reference's time with TF32 off, where that makes a difference."""
+        work = self._bench.work
+        if self._bench.device.name == "cpu" or not work.flops or work.dtype != "float32":
+            return None
+        calls = [self._reference_call(f"ieee:{number}", "ieee") for number in range(IEEE_CALLS)]
+        return statistics.median(call.claim_ms for call in calls)
+
+    def without_drift(self, timing: Timing) -> tuple[Timing, bool]:
+        """The timing by what the reference takes with the candidate gone, and whether that made a difference.
+
+        To be called once the candidate is dead: one that slows the reference down gains nothing.
+        """
+        if self._bench.device.name == "cpu":
+            return timing, False
+        limit_ms = timing.t_ref_ms / (1 + DRIFT_FRAC) - DRIFT_MS
+        known_ms = self._bench.reference_alone_ms
+        if known_ms is not None and known_ms >= limit_ms:
+            self._bench.reference_alone_ms = min(known_ms, timing.t_ref_ms)
+            return timing, False
+        calls = [self._reference_call(f"alone:{number}", "tf32") for number in range(ALONE_CALLS)]
+        alone_ms = self._bench.reference_alone_ms = statistics.median(call.claim_ms for call in calls)
+        if alone_ms >= limit_ms:
+            return timing, False
+        factor = alone_ms / timing.t_ref_ms
+        low, high = timing.speedup_ci95
+        scaled = replace(timing, speedup=timing.speedup * factor, speedup_ci95=(low * factor, high * factor))
+        return replace(scaled, t_ref_ms=alone_ms), True
 
     def _construct_reference(self) -> None:
         construction = self._bench.write_state(weight_seed(self._seed_key, WEIGHT_DRAWS - 1))
@@ -113,49 +165,53 @@ class PairedTiming:
         return pairs
 
     def _call(self, side: str, label: str) -> CheckedCall:
-        seeds = call_seeds(self._seed_key, f"timing:{label}")
-        limit_s = self._limits.call_s
-        variant = timed_variant(self._bench, self._seed_key, label)
-        compare = "signed" if self._bench.timed_with_signs else "values"
-        how = CallOptions(precision="tf32", spin_cycles=self._spin_cycles, flush=True, compare=compare)
         if side == "reference":
-            return self._positive(self._bench.uncompared_call(self._runners[side], side, seeds, limit_s, how, variant))
-        try:
-            return self._positive(self._checked(seeds, limit_s, how, variant))
-        except Mismatch as mismatch:
-            raise SubmissionFault(Verdict.INCORRECT, f"a timed call gave a wrong result: {mismatch}") from None
-
-    def _checked(self, seeds: CallSeeds, limit_s: float, how: CallOptions, variant: Variant | None) -> CheckedCall:
-        runner = self._runners["candidate"]
-        call = self._bench.checked_call(runner, "candidate", seeds, limit_s, how, variant, self._gate)
-        self._precision.require(call, seeds, variant)
-        return call
-
-    def _positive(self, call: CheckedCall) -> CheckedCall:
+            return self._reference_call(label, "tf32")
+        call = self._checked(1, label)
         if not CLAIM_MIN_MS <= call.claim_ms <= call.wall_ms:
             raise SubmissionFault(Verdict.REJECTED_TIMING, "the time that the candidate's process claims is impossible")
         return call
 
-    def _require_honest_clock(self, pairs: _Pairs) -> None:
-        """Hold the claim against the judge's wall time less what the same call costs around the trusted reference."""
-        overhead_ms = max(call.wall_ms - call.claim_ms for call in pairs.reference)
-        bound_ms = statistics.median(call.wall_ms for call in pairs.candidate) - overhead_ms
-        claim_ms = statistics.median(call.claim_ms for call in pairs.candidate)
-        device = self._bench.device.name
-        if claim_ms < (1 - CLAIM_SLACK_FRAC[device]) * bound_ms - CLAIM_SLACK_MS[device]:
-            raise SubmissionFault(
-                Verdict.REJECTED_TIMING,
-                f"the call took {bound_ms:.4g} ms by the judge's clock, while its process claims {claim_ms:.4g} ms",
-            )
+    def _reference_call(self, label: str, precision: str) -> CheckedCall:
+        seeds, variant = self._drawn(label)
+        how = CallOptions(precision=precision, timed=True)
+        runner, limit_s = self._runners["reference"], self._limits.call_s
+        try:
+            return self._bench.uncompared_call(runner, "reference", seeds, limit_s, how, variant)
+        except DeviceBusyError:
+            raise self._busy() from None
 
-    def _by_both_clocks(self, pairs: _Pairs) -> _Pairs:
-        """The pairs with the candidate's claims raised to what the judge's clock shows, so that no lie pays."""
-        overhead_ms = statistics.median(call.wall_ms - call.claim_ms for call in pairs.reference)
-        bound_ms = statistics.median(call.wall_ms for call in pairs.candidate) - overhead_ms
-        claim_ms = statistics.median(call.claim_ms for call in pairs.candidate)
-        factor = max((bound_ms - UNCOUNTED_MS[self._bench.device.name]) / claim_ms, 1.0)
-        candidate = [replace(call, claim_ms=call.claim_ms * factor) for call in pairs.candidate]
-        return _Pairs(pairs.reference, candidate)
+    def _row(self, count: int, label: str) -> CheckedCall:
+        return self._checked(count, label)
+
+    def _checked(self, count: int, label: str) -> CheckedCall:
+        compare = "signed" if self._bench.timed_with_signs else "values"
+        how = CallOptions(precision="tf32", timed=True, compare=compare)
+        drawn = [self._drawn(label if count == 1 else f"{label}:{number}") for number in range(count)]
+        seeds, variants = [seeds for seeds, _ in drawn], [variant for _, variant in drawn]
+        runner, limit_s = self._runners["candidate"], self._limits.call_s
+        try:
+            call = self._bench.checked_row(runner, "candidate", seeds, limit_s, how, variants, self._gate)
+        except Mismatch as mismatch:
+            raise SubmissionFault(Verdict.INCORRECT, f"a timed call gave a wrong result: {mismatch}") from None
+        except DeviceBusyError:
+            raise self._busy() from None
+        if count == 1:
+            self._precision.require(call, seeds[0], variants[0])
+        return call
+
+    def _drawn(self, label: str) -> tuple[CallSeeds, Variant | None]:
+        return call_seeds(self._seed_key, f"timing:{label}"), timed_variant(self._bench, self._seed_key, label)
+
+    def _busy(self) -> Exception:
+        """Whose kernel it is that never ends: with the candidate dead, its own end too."""
+        self._runners["candidate"].kill()
+        end = time.monotonic() + BUSY_WAIT_S
+        while time.monotonic() < end:
+            if self._bench.device.flushed_alone():
+                text = "kernels of the submission ran on the device between its calls, beside those of the reference"
+                return SubmissionFault(Verdict.REJECTED_TIMING, text)
+        return GraderFault("device_busy", "something that is not the submission's keeps the device from being idle")
 
 
 def _settled(pairs: _Pairs) -> bool:

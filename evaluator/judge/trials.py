@@ -5,7 +5,8 @@ from functools import partial
 
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import SubmissionFault
-from evaluator.judge.bench import Bench, CallOptions, CallSeeds, CheckedCall, Construction, Variant
+from evaluator.judge.bench import Bench
+from evaluator.judge.call import CallOptions, CallSeeds, CheckedCall, Construction, Variant
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.compare import Mismatch
 from evaluator.judge.downgrade import PrecisionCheck

@@ -6,6 +6,7 @@ import shutil
 import socket
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,7 +16,7 @@ import torch
 from evaluator import tree
 from evaluator.runner import attach, candidate
 from evaluator.runner.candidate import CandidateFault, faults
-from evaluator.runner.devices import CpuDevice, CudaDevice
+from evaluator.runner.devices import CpuDevice, CudaDevice, Lead, Ran
 from evaluator.runner.flags import set_precision
 from evaluator.runner.guard import TorchGuard, keep_kernels
 from evaluator.runner.kernels import LaunchSwitch, Tracer
@@ -32,7 +33,7 @@ def run(setup: dict[str, Any], fds: list[int], parent: Parent, no_pid_namespace:
     channel = Channel(socket.socket(fileno=fds[0]))
     torch.set_num_threads(int(setup["threads"]))
     walls = Walls(setup, fds, parent, no_pid_namespace)
-    runner = Runner(setup, fds[1:], walls.scratch)
+    runner = Runner(setup, fds[1:], walls.scratch, channel)
     isolation = walls.complete()
     if walls.confined:
         _step_out_of_sight()
@@ -89,8 +90,9 @@ class Walls:
 class Runner:
     """Holds the candidate's module and model between the judge's requests."""
 
-    def __init__(self, setup: dict[str, Any], fds: list[int], scratch: Path) -> None:
+    def __init__(self, setup: dict[str, Any], fds: list[int], scratch: Path, channel: Channel) -> None:
         self._scratch = scratch
+        self._channel = channel
         self._name = str(setup["module"])
         self._device_name = str(setup["device"])
         if self._device_name == "cuda":
@@ -175,17 +177,16 @@ class Runner:
         return {"type": "constructed", "unmatched": unmatched}
 
     def _call(self, request: dict[str, Any]) -> dict[str, Any]:
-        inputs = tree.decode(request["inputs"], self._tensor)
+        rows = [tree.decode(inputs, self._tensor) for inputs in request["inputs"]]
         self._previous_out = None
         set_precision(str(request["precision"]))
-        torch.manual_seed(int(request["seed"]))
-        out, specs, elapsed_ms = self._forward(inputs, request)
-        self._previous_out = out
+        ran = self._forward(rows, request)
+        self._previous_out = ran.outs
         try:
-            described = tree.encode(out, lambda value: _describe(value, specs))
+            described = [tree.encode(out, lambda value: _describe(value, ran.specs)) for out in ran.outs]
         except tree.TreeError as error:
             raise CandidateFault("output", f"forward returned what cannot be compared: {error}") from None
-        return {"type": "result", "id": request["id"], "output": described, "elapsed_ms": elapsed_ms}
+        return {"type": "result", "id": request["id"], "outputs": described, "elapsed_ms": ran.elapsed_ms}
 
     def _compile(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run forward with compilation in place of launches, so that compiling needs no turn on the device.
@@ -204,18 +205,27 @@ class Runner:
                 raise
         return {"type": "compiled"}
 
-    def _forward(self, inputs: Any, request: dict[str, Any]) -> tuple[Any, dict[int, TensorSpec], float]:
-        """One guarded call: result, where its tensors lie, time in ms."""
+    def _forward(self, rows: list[Any], request: dict[str, Any]) -> Ran:
+        """Guarded forwards, one after another."""
         if self._guard is not None:
             self._guard.up()
+        lead = Lead(int(request["spin_cycles"]), int(request["signal"]), int(request["signal_offset"]), self._queued)
         with faults("runtime", self._name), torch.no_grad(), ExitStack() as around:
             if request["mode"] == "no_kernels":
                 around.enter_context(self._switch.off())
-            model = self._model
-            out, specs, elapsed_ms = self._device.timed(lambda: model(*inputs), int(request["spin_cycles"]))
+            seeded = [int(seed) for seed in request["seeds"]]
+            forwards = [partial(self._seeded, seed, inputs) for seed, inputs in zip(seeded, rows, strict=True)]
+            ran = self._device.timed(forwards, lead)
         if self._guard is not None and self._guard.violations:
             raise CandidateFault("format", "\n".join(self._guard.violations))
-        return out, specs, elapsed_ms
+        return ran
+
+    def _seeded(self, seed: int, inputs: Any) -> Any:
+        torch.manual_seed(seed)
+        return self._model(*inputs)
+
+    def _queued(self) -> None:
+        self._channel.send({"type": "queued"})
 
     def _tensor(self, description: Any) -> torch.Tensor:
         spec = TensorSpec.from_json(description, self._sizes)

