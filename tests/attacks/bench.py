@@ -1,5 +1,6 @@
 """A warm judge in this process, and the honest kernel that must always pass."""
 
+import itertools
 import os
 import secrets
 import tempfile
@@ -44,16 +45,15 @@ class Grader:
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
-        self._count = 0
+        self._count = itertools.count(1)
 
     def grade(self, code: str, task: str, language: Language = "triton") -> Report:
-        self._count += 1
-        submission = Submission(f"sub_{self._count}", task, code, language, secrets.token_hex(32))
+        submission = Submission(f"sub_{next(self._count)}", task, code, language, secrets.token_hex(32))
         return self._judge.grade(submission, lambda phase: None)
 
     def grade_unchecked(self, code: str, task: str, language: Language = "triton") -> Report:
         """The same for a source that the static check has nothing against, whatever it says."""
-        with mock.patch("evaluator.gate.check", return_value=[]):
+        with static_check_off():
             return self.grade(code, task, language)
 
     def build(self, code: str, task: str) -> None:
@@ -71,12 +71,20 @@ class Grader:
 
 
 @contextmanager
-def grader(kind: str) -> Iterator[Grader]:
+def static_check_off() -> Iterator[None]:
+    """Every source passes the first stage in here."""
+    with mock.patch("evaluator.gate.check", return_value=[]):
+        yield
+
+
+@contextmanager
+def grader(kind: str, lanes: int = 1) -> Iterator[Grader]:
     """A judge with short limits, in whose environment lies a secret."""
     with tempfile.TemporaryDirectory() as state_dir:
         os.environ["KERNEL_ENV_CANARY"] = os.environ["DATABASE_URL_CANARY"] = CANARY
         tasks_dir = str(ROOT / "kernelbench_tasks")
-        judge = Judge(EvaluatorConfig("gpu" if kind == "gpu" else "cpu", tasks_dir, state_dir, limits=LIMITS[kind]))
+        evaluator = "gpu" if kind == "gpu" else "cpu"
+        judge = Judge(EvaluatorConfig(evaluator, tasks_dir, state_dir, lanes=lanes, limits=LIMITS[kind]))
         try:
             yield Grader(judge)
         finally:

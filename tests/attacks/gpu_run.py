@@ -7,6 +7,7 @@ Exits with 1 if any outcome is wrong. Needs nothing but torch and triton, so tha
 import argparse
 import json
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.report import Report
-from tests.attacks.bench import Grader, grader, paid, wrongs
+from tests.attacks.bench import Grader, grader, paid, static_check_off, wrongs
 from tests.attacks.corpus import GPU, Attack
 from tests.honest.corpus import CORPUS, Honest
 
-BUILDERS = 6
+BUILDERS = 5
 Case = Attack | Honest
 
 
@@ -33,13 +34,12 @@ def by_turns(attacks: list[Attack], honest: list[Honest]) -> Iterator[Case]:
 def run(judge: Grader, case: Case) -> dict[str, Any]:
     """Grade one; an attack is graded past the static check."""
     started = time.monotonic()
+    grade = judge.grade_unchecked if isinstance(case, Attack) else judge.grade
+    report = grade(case.code, case.task, case.language)
     if isinstance(case, Attack):
-        report = judge.grade_unchecked(case.code, case.task, case.language)
-        wrong = wrongs(report, case)
+        kind, wrong = "attack", wrongs(report, case)
     else:
-        report = judge.grade(case.code, case.task, case.language)
-        wrong = [] if report.correct else [f"an honest kernel is {report.verdict}"]
-    kind = "attack" if isinstance(case, Attack) else "honest"
+        kind, wrong = "honest", [] if report.correct else [f"an honest kernel is {report.verdict}"]
     return {kind: case.name, **_outcome(report), "seconds": round(time.monotonic() - started, 2), "wrong": wrong}
 
 
@@ -56,9 +56,35 @@ def _outcome(report: Report) -> dict[str, Any]:
     }
 
 
-def main(record: Path, only: list[str], deadline_s: float) -> int:
+class Run:
+    """Grades cases beside each other and writes a line for each."""
+
+    def __init__(self, judge: Grader, record: Path, deadline_s: float) -> None:
+        self._judge = judge
+        self._record = record
+        self._end = time.monotonic() + deadline_s
+        self._lock = threading.Lock()
+        self.bad = self.left = 0
+
+    def grade(self, case: Case) -> None:
+        """One case, if there is time."""
+        if time.monotonic() > self._end:
+            self.left += 1
+            return
+        try:
+            outcome = run(self._judge, case)
+        except Exception as error:  # noqa: BLE001 - a fault of ours is an outcome too, and the others still run
+            kind = "attack" if isinstance(case, Attack) else "honest"
+            outcome = {kind: case.name, "wrong": [f"{type(error).__name__}: {error}"[:500]]}
+        shown = json.dumps(outcome)[: 900 if outcome["wrong"] else 130]
+        with self._lock, self._record.open("a") as lines:
+            self.bad += bool(outcome["wrong"])
+            lines.write(json.dumps(outcome) + "\n")
+            print("BAD" if outcome["wrong"] else "ok ", shown, flush=True)
+
+
+def main(record: Path, only: list[str], deadline_s: float, lanes: int) -> int:
     """`only` names cases or folders of them; what lies in the record already is not run again."""
-    end = time.monotonic() + deadline_s
     done = set()
     if record.exists():
         lines = [json.loads(line) for line in record.read_text().splitlines()]
@@ -68,27 +94,16 @@ def main(record: Path, only: list[str], deadline_s: float) -> int:
         for case in by_turns(GPU, CORPUS)
         if case.name not in done and (not only or {case.name, case.name.split("/")[0]} & set(only))
     ]
-    bad = left = 0
-    with record.open("a") as lines_out, grader("gpu") as judge, ThreadPoolExecutor(BUILDERS) as builders:
-        sources = {case.code: case for case in cases if case.language == "cuda"}
-        builds = [builders.submit(judge.build, case.code, case.task) for case in sources.values()]
-        for case in cases:
-            if time.monotonic() > end:
-                left += 1
-                continue
-            try:
-                outcome = run(judge, case)
-            except Exception as error:  # noqa: BLE001 - a fault of ours is an outcome too, and the others still run
-                outcome = {"attack": case.name, "wrong": [f"{type(error).__name__}: {error}"[:500]]}
-            bad += bool(outcome["wrong"])
-            lines_out.write(json.dumps(outcome) + "\n")
-            lines_out.flush()
-            shown = json.dumps(outcome)[: 900 if outcome["wrong"] else 130]
-            print("BAD" if outcome["wrong"] else "ok ", shown, flush=True)
-        for build in builds:
-            build.cancel()
-    print(f"{len(cases) - left} graded, {bad} wrong, {left} left")
-    return 1 if bad or left else 0
+    with static_check_off(), grader("gpu", lanes) as judge:
+        graded = Run(judge, record, deadline_s)
+        with ThreadPoolExecutor(BUILDERS) as builders, ThreadPoolExecutor(lanes) as graders:
+            for case in cases:
+                if case.language == "cuda":
+                    builders.submit(judge.build, case.code, case.task)
+            list(graders.map(graded.grade, cases))
+            builders.shutdown(cancel_futures=True)
+    print(f"{len(cases) - graded.left} graded, {graded.bad} wrong, {graded.left} left")
+    return 1 if graded.bad or graded.left else 0
 
 
 if __name__ == "__main__":
@@ -96,5 +111,6 @@ if __name__ == "__main__":
     parser.add_argument("record", type=Path)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--deadline-s", type=float, default=3600.0)
+    parser.add_argument("--lanes", type=int, default=3)
     arguments = parser.parse_args()
-    sys.exit(main(arguments.record, arguments.only, arguments.deadline_s))
+    sys.exit(main(arguments.record, arguments.only, arguments.deadline_s, arguments.lanes))
