@@ -19,8 +19,9 @@ DEFAULT_REDIS_URL = "redis://127.0.0.1:6379/0"
 # beside a timing on a GPU there is room for another's start and compilation; on a CPU they would disturb it
 DEFAULT_LANES: dict[EvaluatorKind, int] = {"gpu": 3, "cpu": 1, "mock": 1}
 LANES_MAX = 16
-# the mock compiles nothing
-DEFAULT_BUILDERS: dict[EvaluatorKind, int] = {"gpu": 1, "cpu": 1, "mock": 0}
+# a build keeps two compilers busy; the other cores are for runners and judges
+CORES_PER_BUILDER = 4
+DEFAULT_BUILDERS_MAX = 8
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Settings:
             gpus=reader.integers("KERNEL_ENV_GPUS", (0,)),
             evaluator=evaluator,
             lanes=reader.integer("KERNEL_ENV_LANES", DEFAULT_LANES[evaluator], low=1, high=LANES_MAX),
-            builders=reader.integer("KERNEL_ENV_BUILDERS", DEFAULT_BUILDERS[evaluator], low=0, high=64),
+            builders=reader.integer("KERNEL_ENV_BUILDERS", default_builders(evaluator), low=0, high=64),
             products_bytes=reader.integer("KERNEL_ENV_PRODUCTS_BYTES", 2 * 1024**3, low=1, high=2**62),
             max_turns=reader.integer("KERNEL_ENV_MAX_TURNS", 4, low=1, high=1000),
             max_sessions=reader.integer("KERNEL_ENV_MAX_SESSIONS", 64, low=1, high=100_000),
@@ -134,6 +135,11 @@ class Settings:
             limits=limits(reader),
             leases=leases(reader),
         )
+
+
+def default_builders(evaluator: EvaluatorKind) -> int:
+    """By the cores of this host; the mock compiles nothing."""
+    return 0 if evaluator == "mock" else min(max((os.cpu_count() or 1) // CORES_PER_BUILDER, 1), DEFAULT_BUILDERS_MAX)
 
 
 T = TypeVar("T", Limits, Leases)

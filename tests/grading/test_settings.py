@@ -58,6 +58,13 @@ def test_lanes_by_evaluator(evaluator: str, lanes: int) -> None:
     assert four_runs_s < app.conf.task_soft_time_limit < app.conf.task_time_limit, "a grade may wait for three others"
 
 
+@pytest.mark.parametrize(("cores", "builders"), [(1, 1), (2, 1), (16, 4), (128, 8), (None, 1)])
+def test_builders_by_cores(cores: int | None, builders: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    assert load({"KERNEL_ENV_EVALUATOR": "gpu"}).builders == builders
+    assert load({"KERNEL_ENV_EVALUATOR": "mock"}).builders == 0
+
+
 @pytest.mark.parametrize(
     ("name", "value", "takes"),
     [

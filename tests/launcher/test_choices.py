@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.build.toolchain import toolchain
-from grading.settings import Settings, SettingsError
+from grading.settings import Settings, SettingsError, default_builders
 from launcher import cuda, plan
 from launcher.broker import find_server
 from launcher.plan import CannotStart, choose_evaluator, lock_data_dir, make_plan, read_settings, require_free
@@ -63,7 +63,8 @@ def test_redis_url_means_no_broker_of_our_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("environ", "nvcc", "count"),
     [
-        ({"KERNEL_ENV_EVALUATOR": "cpu"}, "/usr/bin/nvcc", 1),
+        ({"KERNEL_ENV_EVALUATOR": "gpu"}, "/usr/bin/nvcc", default_builders("gpu")),
+        ({"KERNEL_ENV_EVALUATOR": "cpu"}, "/usr/bin/nvcc", default_builders("cpu")),
         ({"KERNEL_ENV_EVALUATOR": "cpu"}, None, 0),
         ({"KERNEL_ENV_EVALUATOR": "cpu", "KERNEL_ENV_BUILDERS": "2"}, None, 2),
         ({"KERNEL_ENV_EVALUATOR": "mock"}, "/usr/bin/nvcc", 0),
