@@ -12,15 +12,17 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from sqlalchemy import func, select
 
 from evaluator.errors import GraderFault
+from evaluator.prebuilt import Prebuilt
+from evaluator.submission import LANGUAGES, Language
 from evaluator.verdicts import Verdict
 from grading import jobs
 from grading.db import Database
 from grading.errors import EpisodeFinished, FenceLost, TurnConflict
 from grading.jobs import Claim, Reaper
 from grading.models import Attempt, Episode, Slot, Submission
-from grading.states import AttemptEnd, EpisodeStatus, SubmissionStatus
+from grading.states import CLAIMED, AttemptEnd, EpisodeStatus, SlotState, SubmissionStatus
 from tests.conftest import empty
-from tests.grading.support import LAPSED, LEASES, PROJECT, claim, new_episode, open_slot, report, submit
+from tests.grading.support import LAPSED, LEASES, PROJECT, claim, new_episode, open_builder, open_slot, report, submit
 
 MAX_TURNS = 2
 
@@ -43,24 +45,35 @@ class Grading(RuleBasedStateMachine):
 
     @initialize()
     def open_slots(self) -> None:
-        self.slots = [open_slot(self.db, f"gpu-{n}") for n in range(2)]
+        self.slots = [*(open_slot(self.db, f"gpu-{n}") for n in range(2)), open_builder(self.db)]
 
     @rule(target=episodes)
     def open_episode(self) -> str:
         return new_episode(self.db, max_turns=MAX_TURNS).id
 
-    @rule(episode_id=episodes)
-    def submit_turn(self, episode_id: str) -> None:
+    @rule(episode_id=episodes, language=st.sampled_from(LANGUAGES))
+    def submit_turn(self, episode_id: str, language: Language) -> None:
         with contextlib.suppress(TurnConflict, EpisodeFinished):
-            submit(self.db, episode_id=episode_id)
+            submit(self.db, episode_id=episode_id, language=language)
 
-    @rule()
-    def submit_alone(self) -> None:
-        submit(self.db)
+    @rule(language=st.sampled_from(LANGUAGES))
+    def submit_alone(self, language: Language) -> None:
+        submit(self.db, language=language)
 
-    @rule(target=claims, which=st.integers(0, 1), lapsed=st.booleans())
+    @rule(state=st.sampled_from([SlotState.READY, SlotState.DRAINING]))
+    def open_or_close_the_builder(self, state: SlotState) -> None:
+        builder = self.slots[-1]
+        jobs.set_slot_state(self.db, builder.id, builder.incarnation, state)
+
+    @rule(target=claims, which=st.integers(0, 2), lapsed=st.booleans())
     def take(self, which: int, lapsed: bool) -> Claim | None:
         return claim(self.db, self.slots[which], LAPSED if lapsed else LEASES)
+
+    @rule(held=claims)
+    def hand_on(self, held: Claim | None) -> None:
+        if held is not None and held.row.status is SubmissionStatus.COMPILING:
+            made = [Prebuilt("9.0", "print", ())]
+            self._write(held, lambda c: jobs.make_ready(self.db, c.submission_id, c.fence, made, {"build": 1.0}))
 
     @rule(held=claims, verdict=st.sampled_from([Verdict.CORRECT, Verdict.INCORRECT]))
     def finish(self, held: Claim | None, verdict: Verdict) -> None:
@@ -95,22 +108,29 @@ class Grading(RuleBasedStateMachine):
         with self.db.read() as session:
             row = session.get(Submission, held.submission_id)
             assert row is not None
-            present = row.fence == held.fence and row.status is SubmissionStatus.RUNNING
-            verdict = row.verdict
+            present = row.fence == held.fence and row.status in CLAIMED
+            written = row.fence == held.fence and row.status in (SubmissionStatus.COMPLETED, SubmissionStatus.READY)
         try:
             write(held)
         except FenceLost:
             assert not present
         else:
-            assert present or verdict is not None, "a lost claim wrote"
+            assert present or written, "a lost claim wrote"
 
     @invariant()
     def each_ends_once(self) -> None:
         with self.db.read() as session:
             for row in session.scalars(select(Submission)):
-                ended = [a.outcome for a in session.scalars(select(Attempt).where(Attempt.submission_id == row.id))]
-                assert ended.count(AttemptEnd.VERDICT) == (row.status is SubmissionStatus.COMPLETED)
-                assert ended.count(None) == (row.status is SubmissionStatus.RUNNING)
+                mine = select(Attempt).where(Attempt.submission_id == row.id).order_by(Attempt.fence)
+                attempts = session.scalars(mine).all()
+                ended = [attempt.outcome for attempt in attempts]
+                blamed = row.status is SubmissionStatus.COMPLETED and ended[-1] is AttemptEnd.FAULT
+                assert ended.count(AttemptEnd.VERDICT) + blamed == (row.status is SubmissionStatus.COMPLETED)
+                assert ended.count(None) == (row.status in CLAIMED)
+                numbers = [1 + at - ended[:at].count(AttemptEnd.BUILT) for at in range(len(ended))]
+                assert [attempt.number for attempt in attempts] == numbers
+                assert row.attempt == max(numbers, default=0)
+                assert row.builds is not None or row.status is not SubmissionStatus.READY
                 assert (row.reward is None) == (row.status is not SubmissionStatus.COMPLETED)
                 assert (row.finished_at_ms is not None) == row.status.finished
                 assert row.fence >= self.fences.get(row.id, 0)
