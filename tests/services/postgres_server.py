@@ -1,5 +1,6 @@
 """A Postgres server of our own in a temporary folder, which tests may kill, freeze and start again."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -56,7 +57,8 @@ class PostgresServer:
             return
         family = self.family()
         for process in family:
-            process.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):  # a backend that has noticed the main process's end
+                process.kill()
         self._process.wait()
         while any(alive(process) for process in family):
             time.sleep(0.01)
