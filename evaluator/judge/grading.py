@@ -30,6 +30,8 @@ from evaluator.submission import Submission
 from evaluator.verdicts import Verdict
 
 RUNNER_START_S = 60.0
+# A constructor that packs weights on the device ends well within this; what takes longer compiles, or waits.
+LENT_S = 2.0
 CANDIDATE_ENTRY = "ModelNew"
 REFERENCE_ENTRY = "Model"
 
@@ -227,7 +229,9 @@ class Grading:
         with self._hold("compile"):
             construction = bench.write_state(weight_seed(key, 0))
             inputs = bench.compile_inputs(call_seeds(key, "compile"))
-        construct(candidate, construction, self._clock.limit(self._limits.first_call_s))
+        limit_s = self._clock.limit(self._limits.first_call_s)
+        with self._shop.turn.lent(self._clock, "construct", self._interrupt_fd, LENT_S):
+            construct(candidate, construction, limit_s)
         candidate.compile_only(inputs, call_seeds(key, "compile").forward, self._clock.limit(self._limits.first_call_s))
 
     def _correctness(self, bench: Bench, candidate: RunnerLink) -> Accuracy:

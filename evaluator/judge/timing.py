@@ -34,6 +34,10 @@ IEEE_CALLS = 3
 # Less than any clock can tell, and enough to divide by.
 CLAIM_MIN_MS = 1e-6
 BUSY_WAIT_S = 5.0
+# A bound above the claim by more than this is looked at again, this often, by so many calls.
+BOUND_NOISE_FRAC = 0.02
+MORE_LOOKS = 2
+CALLS_OF_A_LOOK = 8
 
 
 @dataclass
@@ -103,10 +107,23 @@ class PairedTiming:
         return replace(_summary(pairs), t_ref_ieee_ms=self._ieee_ms()), max(errors)
 
     def _bounds_ms(self, pairs: _Pairs, errors: list[float]) -> Iterator[float]:
-        yield self._bound.of_calls(pairs.reference, pairs.candidate)
-        if self._bench.row_calls and self._bound.needs_rows(pairs.reference, pairs.candidate):
+        """What the judge's clock says, from single calls and then from rows; a bound that would count is looked at
+        again, since what a neighbour does on the device can only make it longer."""
+        candidate = pairs.candidate
+        bound_ms = self._bound.of_calls(pairs.reference, candidate)
+        for look in range(MORE_LOOKS):
+            if bound_ms <= pairs.claim_ms * (1 + BOUND_NOISE_FRAC):
+                break
+            candidate = [self._call("candidate", f"again:{look}:{number}") for number in range(CALLS_OF_A_LOOK)]
+            bound_ms = min(bound_ms, self._bound.of_calls(pairs.reference, candidate))
+        yield bound_ms
+        if self._bench.row_calls and self._bound.needs_rows(pairs.reference, candidate):
             rows = Rows(self._bench.row_calls // 2, self._row)
             slope_ms = rows.slope_ms()
+            for _ in range(MORE_LOOKS):
+                if slope_ms is None or slope_ms <= pairs.claim_ms * (1 + BOUND_NOISE_FRAC):
+                    break
+                slope_ms = min(slope_ms, rows.slope_ms() or slope_ms)
             errors.append(rows.max_abs_err)
             if slope_ms is not None:
                 yield slope_ms

@@ -4,7 +4,7 @@ import select
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from evaluator.errors import Cancelled
 from evaluator.judge.clock import PhaseClock
@@ -43,3 +43,23 @@ class DeviceTurn:
         finally:
             clock.note_held(purpose, time.monotonic() - started)
             self._lock.release()
+
+    @contextmanager
+    def lent(self, clock: PhaseClock, purpose: str, interrupt_fd: int | None, at_most_s: float) -> Iterator[None]:
+        """As `held`, for a candidate's code without a clock on it: a slow one is left alone after `at_most_s` seconds,
+        and the device goes to others meanwhile."""
+        with ExitStack() as turn:
+            turn.enter_context(self.held(clock, purpose, interrupt_fd))
+            once = threading.Lock()
+
+            def give_back() -> None:
+                if once.acquire(blocking=False):
+                    turn.close()
+
+            timer = threading.Timer(at_most_s, give_back)
+            timer.start()
+            try:
+                yield
+            finally:
+                timer.cancel()
+                give_back()

@@ -86,6 +86,16 @@ def test_who_goes_away_waits_no_longer() -> None:
         pass
 
 
+def test_a_lent_device_is_others_again_in_time() -> None:
+    turn, lender = DeviceTurn(), clock()
+    with turn.lent(lender, "construct", None, at_most_s=0.05), turn.held(clock(), "timing", None):
+        pass  # while the slow one still goes on
+    with turn.lent(lender, "construct", None, at_most_s=300.0):
+        pass
+    with turn.held(clock(), "timing", None):
+        assert set(lender.device_held) == {"construct"}
+
+
 class Bench:
     def __init__(self, task_id: str, held_bytes: int = 1) -> None:
         self.reference = SimpleNamespace(task_id=task_id)
