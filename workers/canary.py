@@ -61,7 +61,9 @@ class CanaryWatch:
         log.warning("canary_failed", slot=slot.slot_id, code=fault.code, detail=fault.detail[:500])
         if fault.code != "device_fault":
             return  # the judge is being replaced, and the grades that it held report that
+        found = {"ok": False, "code": fault.code, "detail": fault.detail[:500]}
         try:
-            jobs.quarantine(self._here.db, slot.slot_id, slot.incarnation, fault.detail)
+            # As a probe that fails, which the keeper repeats: a fault is counted by the grade that it cost.
+            jobs.note_probe(self._here.db, slot.slot_id, slot.incarnation, found, healthy=False)
         except (*TRANSIENT, FenceLost) as error:
             log.warning("quarantine_not_recorded", error=repr(error))
