@@ -117,7 +117,7 @@ class Settings:
             evaluator=evaluator,
             lanes=reader.integer("KERNEL_ENV_LANES", DEFAULT_LANES[evaluator], low=1, high=LANES_MAX),
             builders=reader.integer("KERNEL_ENV_BUILDERS", default_builders(evaluator), low=0, high=64),
-            products_bytes=reader.integer("KERNEL_ENV_PRODUCTS_BYTES", 2 * 1024**3, low=1, high=2**62),
+            products_bytes=reader.integer("KERNEL_ENV_PRODUCTS_BYTES", 512 * 1024**2, low=1, high=2**62),
             max_turns=reader.integer("KERNEL_ENV_MAX_TURNS", 4, low=1, high=1000),
             max_sessions=reader.integer("KERNEL_ENV_MAX_SESSIONS", 64, low=1, high=100_000),
             eval_log=reader.optional_path("KERNEL_ENV_EVAL_LOG"),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from structlog import get_logger
 
 from evaluator.build import handover
+from evaluator.build.cache import ArtifactCache
 from evaluator.prebuilt import Prebuilt, Product
 from evaluator.submission import Submission
 from grading import jobs
@@ -42,3 +43,4 @@ def _fetch(here: Runtime, product: Product) -> None:
     if content is None:
         raise ValueError(f"{product.file_name} is no longer in the database")
     handover.keep(product, content, here.config.extensions_dir)
+    ArtifactCache(here.config.extensions_dir).prune(here.config.limits.build_cache_bytes)

@@ -22,15 +22,16 @@ def answer(order: dict[str, Any], on_phase: Callable[[str], None]) -> dict[str, 
     """`{"report"}`, `{"prebuilt", "phases"}` or `{"fault"}` for `{"config", "code", "language", "architectures"}`."""
     config = EvaluatorConfig.from_json(order["config"])
     clock = PhaseClock(on_phase, config.limits.run_s)
+    warnings: list[str] = []
     try:
         with clock.phase("format"):
-            require_format(order["code"], order["language"], config.limits)
+            warnings = require_format(order["code"], order["language"], config.limits)
         made = _build(order["code"], order["language"], order["architectures"], config, clock)
         return {"prebuilt": [each.to_json() for each in made], "phases": clock.phases}
     except SubmissionFault as fault:
         feedback = trim_middle(fault.feedback, config.limits.feedback_bytes)
         environment = {"evaluator": config.kind, "grader": VERSION}
-        report = Report(fault.verdict, feedback, environment=environment, phases=clock.phases)
+        report = Report(fault.verdict, feedback, environment=environment, phases=clock.phases, warnings=warnings)
         return {"report": report.to_json()}
     except GraderFault as fault:
         return {"fault": {"code": fault.code, "detail": fault.detail, "retryable": fault.retryable}}

@@ -111,12 +111,15 @@ def test_a_product_that_was_forgotten_is_built_again(installed: Installation, tm
     assert "compile" in ended.phases
 
 
-def test_a_worker_of_another_host_fetches_the_product(installed: Installation, tmp_path: Path) -> None:
+def test_a_worker_of_another_host_fetches_products_and_keeps_few(installed: Installation, tmp_path: Path) -> None:
+    host = tmp_path / "another host"
     installed.start_builder()
-    installed.start_worker(KERNEL_ENV_DATA_DIR=str(tmp_path / "another host"))
-    (ended,) = installed.wait_ended([submit(installed)])
-    assert ended.verdict == "correct"
-    assert "compile" not in ended.phases
+    installed.start_worker(KERNEL_ENV_DATA_DIR=str(host), KERNEL_ENV_BUILD_CACHE_BYTES="1500")
+    for number in range(2):
+        (ended,) = installed.wait_ended([submit(installed, salt=number)])
+        assert ended.verdict == "correct"
+        assert "compile" not in ended.phases
+    assert len(list(host.glob("evaluator/extensions/artifacts/*/*/*.so"))) == 1
 
 
 def test_a_builder_killed_in_the_middle(installed: Installation) -> None:
