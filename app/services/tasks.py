@@ -6,7 +6,6 @@ from app.context import Context
 from app.error_codes import ErrorCode
 from app.problems import FieldError, Problem
 from evaluator.tasks import BadTaskId, Task, UnknownTask, UnsupportedTask, source_for
-from evaluator.tasks.special_inputs import special_inputs
 
 
 def list_tasks(ctx: Context, query: dict[str, Any]) -> dict[str, Any]:
@@ -29,7 +28,7 @@ def get_task(ctx: Context, task_id: str) -> dict[str, Any]:
         **task_view(task),
         "source": source_for(task, ctx.task_device) if task.supported else task.source,
         "problems": list(task.problems),
-        "special_inputs": list(special_inputs(task_id).disclosed),
+        "special_inputs": list(task.special.disclosed),
         "audit": None,
     }
 

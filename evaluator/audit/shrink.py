@@ -18,7 +18,7 @@ from evaluator.judge.reference import load_module, tensors
 from evaluator.runner.weights import split_init
 
 FLOPS_PER_ELEMENT = 100.0
-COST_MAX = 6e6
+COST_MAX = 2e6
 FAR = 64.0
 LITERAL_MIN = 2
 

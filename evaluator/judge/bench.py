@@ -31,7 +31,7 @@ from evaluator.judge.reference import Reference, tensors, total_bytes
 from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.work import count_work
 from evaluator.roofline.model import Work
-from evaluator.tasks.special_inputs import special_inputs
+from evaluator.tasks.special_inputs import NOTHING_SPECIAL, SpecialInputs
 from evaluator.tensorspec import align
 from evaluator.verdicts import Verdict
 
@@ -42,10 +42,17 @@ ARENA_SPARE_BYTES = {"cuda": 128 * 1024**2, "cpu": 64 * 1024}
 class Bench:
     """Everything of one task on one device that does not depend on a submission."""
 
-    def __init__(self, reference: Reference, device: JudgeDevice, tolerance: float, probe_seed: int) -> None:
+    def __init__(
+        self,
+        reference: Reference,
+        device: JudgeDevice,
+        tolerance: float,
+        probe_seed: int,
+        special: SpecialInputs = NOTHING_SPECIAL,
+    ) -> None:
         self.reference = reference
         self.device = device
-        self.special = special_inputs(reference.task_id)
+        self.special = special
         comparison = self.special.comparison
         self.tolerance = Tolerance(tolerance, tolerance, comparison.atol_of_max_frac, comparison.finite_only)
         self.reference_runner: RunnerLink | None = None
@@ -204,7 +211,7 @@ class Bench:
     def timed_with_signs(self) -> bool:
         """Whether timed inputs carry random signs: without them sums in half precision look like sums in TF32."""
         products = self.work.flops > 0 and self.work.dtype == "float32"
-        return products and self.takes_signs and self.one_signed and not self.special.timed
+        return products and self.takes_signs and self.one_signed
 
     def error_ratio(self, call: CheckedCall, seeds: CallSeeds, variant: Variant | None) -> float:
         """The error of a checked call against what TF32 may make of the same inputs; see `precision`."""

@@ -163,7 +163,7 @@ class Judge:
         except TaskError as error:
             raise GraderFault("unknown_task", str(error), retryable=False) from error
         reference = Reference(task_id, source, self._device.name)
-        bench = Bench(reference, self._device, self._config.limits.tolerance, derive("00", "probe"))
+        bench = Bench(reference, self._device, self._config.limits.tolerance, derive("00", "probe"), task.special)
         if self._workshop.peaks is not None:
             bench.work = self._dependence.complete(bench.work, reference, bench.tolerance)
         return bench

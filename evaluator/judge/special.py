@@ -73,16 +73,38 @@ def _sparse(recipe: Any, x: torch.Tensor) -> torch.Tensor:
 
 
 def _varied_rows(recipe: Any, x: torch.Tensor) -> torch.Tensor:
-    made = x.clone()
-    rows = made.view(-1, made.shape[-1])
-    column = (rows.shape[0], 1)
-    exponents = torch.empty(column, device=x.device).uniform_(-recipe.log2_scale, recipe.log2_scale)
-    shifts = torch.empty(column, device=x.device).uniform_(-recipe.shift, recipe.shift)
-    rows.mul_(exponents.exp2_().to(x.dtype)).add_(shifts.to(x.dtype))
+    made = _scaled_rows(recipe, x)
+    for shifts in _by_index(x, recipe.shift):
+        made.add_(shifts.to(x.dtype))
     flat = made.view(-1)
     at = torch.randint(flat.numel(), (max(int(flat.numel() * recipe.outlier_frac), 1),), device=x.device)
-    flat[at] = flat[at] * recipe.outlier_factor
+    tail = torch.empty(at.shape, device=x.device).uniform_(1 / recipe.outlier_tail, 1.0)
+    flat[at] = flat[at] * (recipe.outlier_factor / tail).to(x.dtype)
     return made
+
+
+def _scaled_rows(recipe: Any, x: torch.Tensor) -> torch.Tensor:
+    made = x.clone()
+    for exponents in _by_index(x, recipe.log2_scale):
+        made.mul_(exponents.exp2_().to(x.dtype))
+    return made
+
+
+def _by_index(x: torch.Tensor, bound: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two tensors that sum up to within [-bound, bound] once broadcast: a value for each row, and a ramp along rows."""
+    share = bound / (2 * max(x.dim(), 1))
+    rows = torch.empty([1] * x.dim(), device=x.device).uniform_(-share, share)
+    for dim, size in enumerate(x.shape[:-1]):
+        along = [size if d == dim else 1 for d in range(x.dim())]
+        rows = rows + torch.empty(along, device=x.device).uniform_(-share, share)
+        rows = rows + _ramp(size, share, x.device).view(along)
+    return rows, _ramp(x.shape[-1] if x.dim() else 1, share, x.device)
+
+
+def _ramp(length: int, bound: float, device: torch.device) -> torch.Tensor:
+    """From one value to its negative, at least half the bound either way."""
+    end = _draw(0.5, 1.0) * bound * (1.0 if _draw(-1.0, 1.0) < 0 else -1.0)
+    return torch.linspace(-end, end, length, device=device)
 
 
 _MAKERS: dict[type, Callable[[Any, torch.Tensor], torch.Tensor]] = {
@@ -93,4 +115,5 @@ _MAKERS: dict[type, Callable[[Any, torch.Tensor], torch.Tensor]] = {
     recipes.SignedScaled: _signed_scaled,
     recipes.Sparse: _sparse,
     recipes.VariedRows: _varied_rows,
+    recipes.ScaledRows: _scaled_rows,
 }

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import SubmissionFault
@@ -123,8 +124,15 @@ def call_seeds(seed_key: str, label: str) -> CallSeeds:
 
 def timed_variant(bench: Bench, seed_key: str, label: str) -> Variant | None:
     """What is done to the inputs of a timed call, where the task asks for anything."""
+    steps: list[Variant] = [
+        variant(recipe, derive(seed_key, f"recipe:{label}:{recipe.name}")) for recipe in bench.special.timed
+    ]
     if bench.timed_with_signs:
-        return partial(random_signs, seed=derive(seed_key, f"recipe:{label}"))
-    if not bench.special.timed:
-        return None
-    return variant(bench.special.timed[0], derive(seed_key, f"recipe:{label}"))
+        steps.append(partial(random_signs, seed=derive(seed_key, f"recipe:{label}")))
+    return partial(_in_turn, steps) if steps else None
+
+
+def _in_turn(steps: list[Variant], inputs: list[Any]) -> list[Any]:
+    for step in steps:
+        inputs = step(inputs)
+    return inputs

@@ -11,10 +11,9 @@ from evaluator.prompts import wording
 from evaluator.reward import RewardMode
 from evaluator.submission import Language
 from evaluator.tasks.sizes import source_for
-from evaluator.tasks.special_inputs import special_inputs
 from evaluator.tasks.task import Device, Task
 
-PROMPT_VERSION = 1
+PROMPT_VERSION = 2
 """Raised with every change of wording, so that samples of different prompts are never mixed unseen."""
 
 
@@ -51,7 +50,7 @@ def problem(
 
 
 def _special(task: Task) -> str:
-    told = special_inputs(task.task_id).disclosed
+    told = task.special.disclosed
     return f"- This task: {' '.join(told)}" if told else "- This task: no special inputs."
 
 

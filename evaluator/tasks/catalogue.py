@@ -2,10 +2,13 @@
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+from evaluator.tasks.audits.store import AuditStore
 from evaluator.tasks.families import family_of
 from evaluator.tasks.inspection import Inspection, inspect_source
+from evaluator.tasks.sizes import source_for
 from evaluator.tasks.splits import split_of
 from evaluator.tasks.task import (
     BadTaskId,
@@ -24,13 +27,15 @@ FILE_BYTES_MAX = 1024 * 1024
 class Catalogue:
     """All tasks under `tasks_dir`: a folder of `level*` folders, or a KernelBench checkout that holds such a folder.
 
-    Read once, when made. Raises TaskSetError where there is no task at all. `skipped` maps files that have no task
+    Read once, when made. Raises TaskSetError where there is no task at all, AuditError where a stored audit cannot be
+    read. `skipped` maps files that have no task
     id to the reason; tasks that have one but cannot be served are listed, with their `problems`.
     """
 
     def __init__(self, tasks_dir: str | Path) -> None:
         self.root = _level_root(Path(tasks_dir))
         self.skipped: dict[str, str] = {}
+        self._audits = AuditStore(self.root)
         tasks = sorted(self._load(), key=lambda task: task.key)
         if not tasks:
             raise TaskSetError(f"{self.root} holds no task files such as level1/19_ReLU.py")
@@ -53,8 +58,8 @@ class Catalogue:
     def servable(self, task_id: str) -> Task:
         """As `get`, and raises UnsupportedTask with the reason where the task cannot be graded."""
         task = self.get(task_id)
-        if task.problems:
-            raise UnsupportedTask(f"{task_id} cannot be served: it {'; it '.join(task.problems)}")
+        if task.reasons:
+            raise UnsupportedTask(f"{task_id} cannot be served: it {'; it '.join(task.reasons)}")
         return task
 
     def list(
@@ -102,7 +107,15 @@ class Catalogue:
             except BadTaskId as error:
                 self.skipped[str(relative)] = str(error)
                 continue
-            yield _task(key, path)
+            yield self._audited(_task(key, path))
+
+    def _audited(self, task: Task) -> Task:
+        if task.problems:
+            return task
+        digest = hashlib.sha256(source_for(task, "cuda").encode()).hexdigest()
+        audit = self._audits.of(digest)
+        special, namesake = self._audits.special(task.task_id, digest), self._audits.namesake(task.task_id, digest)
+        return replace(task, sha256=digest, audit=audit, special=special, namesake=namesake)
 
 
 def _level_root(tasks_dir: Path) -> Path:

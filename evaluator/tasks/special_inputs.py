@@ -1,14 +1,15 @@
-"""The table of tasks that are checked on more than their own generator's inputs, or more strictly.
+"""Kinds of input beside a task's own generator, and stricter comparisons: the vocabulary of an audit's remedies.
 
 Why: many generators draw from [0, 1), on which an identity passes for ReLU, and outputs as small as a wide softmax's
-pass for zeros at the usual tolerance. Everything here is told to the policy. It is data: the judge makes the tensors.
+pass for zeros at the usual tolerance. Which task gets which is what its audit proved. All of it is told to the policy.
+It is data: the judge makes the tensors.
 
 A recipe is applied to every floating-point tensor of `get_inputs()`, keeping shape, dtype and device, with a hidden
 seed. A *row* is a slice along the last dimension. What each one makes is written at its class, once.
 """
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -95,22 +96,40 @@ class Sparse:
 
 @dataclass(frozen=True)
 class VariedRows:
-    """The generator's own values x, changed row by row: x * s + t with s = 2 to a power uniform in [-log2_scale,
-    log2_scale] and t uniform in [-shift, shift], both drawn once per row; then a share `outlier_frac` of all elements
-    is multiplied by `outlier_factor`."""
+    """The generator's own values x, changed as x * s + t; then a share `outlier_frac` of all elements is multiplied by
+    `outlier_factor` / u, u uniform in [1 / outlier_tail, 1].
 
-    log2_scale: float = 2.0
-    shift: float = 2.0
+    s is 2 to a power within [-log2_scale, log2_scale], t lies within [-shift, shift]. Each exponent and each shift is a
+    sum of equal shares: one drawn for the tensor, one for each index of each dimension but the last, and along every
+    dimension a ramp of random slope. So no mean or norm over any of the dimensions stays what it was, and none over a
+    part of the elements is that over all, however many there are.
+    """
+
+    log2_scale: float = 3.0
+    shift: float = 3.0
     outlier_frac: float = 1e-4
     outlier_factor: float = 8.0
+    outlier_tail: float = 64.0
     name: Literal["varied_rows"] = "varied_rows"
 
     @property
     def disclosed(self) -> str:
-        return "rows of varying scale and shift, with a few outliers"
+        return "rows and slices of varying scale and shift, with a few large outliers"
 
 
-Recipe = Signed | Zeros | Constant | PeakedRows | SignedScaled | Sparse | VariedRows
+@dataclass(frozen=True)
+class ScaledRows:
+    """The generator's own values times s, as VariedRows draws it: for functions that take no other sign."""
+
+    log2_scale: float = 3.0
+    name: Literal["scaled_rows"] = "scaled_rows"
+
+    @property
+    def disclosed(self) -> str:
+        return "rows and slices of varying scale"
+
+
+Recipe = Signed | Zeros | Constant | PeakedRows | SignedScaled | Sparse | VariedRows | ScaledRows
 Invariant = Literal["rows_non_negative", "rows_sum_to_one", "l2_norm_is_one"]
 
 
@@ -158,44 +177,32 @@ _TOLD: dict[Invariant, str] = {
     "l2_norm_is_one": "The L2 norm of the whole output must be one.",
 }
 
-_ACTIVATION = SpecialInputs(recipes=(Signed(), Zeros()))
-_SOFTMAX = SpecialInputs(
-    recipes=(Constant(), PeakedRows()),
-    comparison=Comparison(1e-5, finite_only=True, invariants=("rows_non_negative", "rows_sum_to_one")),
-    timed=(VariedRows(),),
-)
-_FROBENIUS = SpecialInputs(
-    recipes=(Constant(), SignedScaled(), Sparse()),
-    comparison=Comparison(1e-5, finite_only=True, invariants=("l2_norm_is_one",)),
-    timed=(VariedRows(),),
-)
-
-_TABLE: dict[str, SpecialInputs] = {
-    "level1/19_ReLU": _ACTIVATION,
-    "level1/20_LeakyReLU": _ACTIVATION,
-    "level1/29_Softplus": _ACTIVATION,
-    "level1/31_ELU": _ACTIVATION,
-    "level1/88_MinGPTNewGelu": _ACTIVATION,
-    "level1/23_Softmax": _SOFTMAX,
-    "level1/37_FrobeniusNorm_": _FROBENIUS,
-    # the same reasoning for their neighbours: non-negative generators, or outputs that shrink with the row's length
-    "level1/21_Sigmoid": _ACTIVATION,
-    "level1/22_Tanh": _ACTIVATION,
-    "level1/25_Swish": _ACTIVATION,
-    "level1/26_GELU_": _ACTIVATION,
-    "level1/27_SELU_": _ACTIVATION,
-    "level1/28_HardSigmoid": _ACTIVATION,
-    "level1/30_Softsign": _ACTIVATION,
-    "level1/32_HardTanh": _ACTIVATION,
-    "level1/39_L2Norm_": SpecialInputs(recipes=(Signed(),), comparison=Comparison(1e-5), timed=(VariedRows(),)),
-    "level2/99_Matmul_GELU_Softmax": SpecialInputs(
-        comparison=Comparison(1e-5, finite_only=True, invariants=("rows_non_negative", "rows_sum_to_one"))
-    ),
+_RECIPES: dict[str, type[Recipe]] = {
+    recipe().name: recipe
+    for recipe in (Signed, Zeros, Constant, PeakedRows, SignedScaled, Sparse, VariedRows, ScaledRows)
 }
+NOTHING_SPECIAL = SpecialInputs()
 
-_NONE = SpecialInputs()
+
+def to_json(special: SpecialInputs) -> dict[str, Any]:
+    """As it is stored with an audit."""
+    comparison = asdict(special.comparison)
+    return {
+        "recipes": [asdict(recipe) for recipe in special.recipes],
+        "timed": [asdict(recipe) for recipe in special.timed],
+        "comparison": {**comparison, "invariants": list(special.comparison.invariants)},
+    }
 
 
-def special_inputs(task_id: str) -> SpecialInputs:
-    """What is special about a task's inputs and comparison; an empty record for most."""
-    return _TABLE.get(task_id, _NONE)
+def from_json(data: dict[str, Any]) -> SpecialInputs:
+    """Raises ValueError, KeyError or TypeError for what `to_json` did not write."""
+    comparison = dict(data["comparison"])
+    if unknown := set(comparison["invariants"]) - set(_TOLD):
+        raise ValueError(f"unknown invariants: {', '.join(sorted(unknown))}")
+    comparison["invariants"] = tuple(comparison["invariants"])
+    recipes, timed = (tuple(_recipe(item) for item in data[key]) for key in ("recipes", "timed"))
+    return SpecialInputs(recipes, Comparison(**comparison), timed)
+
+
+def _recipe(data: dict[str, Any]) -> Recipe:
+    return _RECIPES[data["name"]](**data)

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from evaluator.tasks.audits.record import Audit
+from evaluator.tasks.special_inputs import NOTHING_SPECIAL, SpecialInputs
+
 Device = Literal["cpu", "cuda"]
 Split = Literal["train", "eval"]
 SPLITS: tuple[Split, ...] = ("train", "eval")
@@ -60,7 +63,8 @@ class Task:
     """One reference: the file's text and what is known of it without running it.
 
     `family` groups operators of one kind and `twins` those so alike that they share a split. A task with `problems`
-    is listed and never served.
+    is listed and never served. `sha256` is that of the text as a GPU gets it, `audit` what an audit of that text found,
+    `special` what the task is held to, of which `namesake` comes from the audited task of the same name.
     """
 
     task_id: str
@@ -74,11 +78,25 @@ class Task:
     split: Split
     problems: tuple[str, ...] = ()
     cpu_sizes: dict[str, object] = field(default_factory=dict)
+    sha256: str = ""
+    audit: Audit | None = None
+    special: SpecialInputs = NOTHING_SPECIAL
+    namesake: SpecialInputs = NOTHING_SPECIAL
 
     @property
     def key(self) -> TaskKey:
         return TaskKey(self.level, self.number, self.name)
 
     @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why nothing is graded on it; empty for a task that is served.
+
+        An audit that failed keeps a task out of training; for evaluation it is served, with what was found.
+        """
+        if self.problems or self.split != "train" or self.audit is None:
+            return self.problems
+        return tuple(f"fails its audit: {failure}" for failure in self.audit.failures)
+
+    @property
     def supported(self) -> bool:
-        return not self.problems
+        return not self.reasons

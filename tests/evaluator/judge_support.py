@@ -1,6 +1,7 @@
 """A warm judge for tests, small tasks for it, and candidates made from one right kernel by one edit each."""
 
 import re
+import shutil
 from pathlib import Path
 
 from evaluator.client import JudgeClient, JudgeProcess
@@ -86,6 +87,7 @@ def write_tasks(folder: Path) -> Path:
         path = folder / f"{task_id}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(changed)
+    shutil.copy(ROOT / "kernelbench_tasks" / "audit.json", folder)
     return folder
 
 
