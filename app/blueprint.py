@@ -31,9 +31,10 @@ class ApiBlueprint(Blueprint):
             @functools.wraps(view)
             def admitted(*args: Any, **kwargs: Any) -> Any:
                 context = current()
-                auth.admit(context.gate, scope)
-                context.limits.hit(auth.identity())
-                return view(*args, **kwargs)
+                with context.turnstile.inside():
+                    auth.admit(context.gate, scope)
+                    context.limits.hit(auth.identity())
+                    return view(*args, **kwargs)
 
             # where keys are in use the document demands one by default: see `app.openapi`
             documented = self.doc(operationId=view.__name__, **{"x-scope": scope})(admitted)

@@ -9,7 +9,8 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 from flask import Request, Response, request
 from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
@@ -31,17 +32,22 @@ class _Reading:
 
 
 class BodyReader:
-    """Gives each body the same time, `limit_s`. One thread ends the reading of those that take longer."""
+    """Gives each body the same time, `limit_s`. One thread ends the reading of those that take longer.
 
-    def __init__(self, limit_s: float) -> None:
-        self._limit_s = limit_s
+    `meanwhile` is entered while a body is read, which may take as long as the client likes.
+    """
+
+    def __init__(
+        self, limit_s: float, meanwhile: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
+    ) -> None:
+        self._limit_s, self._meanwhile = limit_s, meanwhile
         self._changed = threading.Condition()
         self._readings: deque[_Reading] = deque()  # all have the same time, so the first ends first
         self._started = False
 
     def read(self, request: Request) -> bytes:
         """The whole body, kept for who asks again. Raises Problem (408) where it takes too long."""
-        with self._timed(request.environ.get("gunicorn.socket")) as reading:
+        with self._meanwhile(), self._timed(request.environ.get("gunicorn.socket")) as reading:
             try:
                 body = request.get_data(cache=True)
                 _require_whole(request, body)

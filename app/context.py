@@ -18,6 +18,7 @@ from app.hints import HintListener
 from app.limiting import RateLimits
 from app.services.gauges import DatabaseCollector
 from app.services.queue_estimate import QueueEstimates
+from app.turnstile import Turnstile
 from app.waiters import Room, Waiters
 from evaluator.tasks import Catalogue
 from evaluator.tasks.task import Device
@@ -34,6 +35,7 @@ from grading.states import UNFINISHED
 KEY = "kernel_grader"
 CONNECTIONS = 16
 WAITERS_MAX = 960  # of gunicorn's 1,024 threads: the rest answers everybody who does not wait
+WORKING_MAX = 8  # no more than there are connections to the database
 READ_CHUNK = 500
 PING_TIMEOUT_S = 0.5
 ENDED_COLUMNS = [column for column in Submission.__table__.columns if column.name not in ("code", "log")]
@@ -52,6 +54,7 @@ class Context:
     log: EvaluationLog
     gate: Gate
     limits: RateLimits
+    turnstile: Turnstile
     bodies: BodyReader
     hangups: Hangups
     waiting: Room
@@ -88,7 +91,7 @@ class Context:
 def make_context(settings: Settings) -> Context:
     """Read the tasks and prepare connections; nothing is connected yet. Raises SettingsError or TaskSetError."""
     db = Database(settings.database_url, pool_size=CONNECTIONS)
-
+    turnstile = Turnstile(WORKING_MAX)
     waiting = Room(WAITERS_MAX, metrics.waiting.inc, metrics.waiting.dec)
     hints = HintListener(partial(events.hints, settings.redis_url))
     waiters = Waiters(partial(ended_submissions, db), waiting, hints.start)
@@ -105,7 +108,8 @@ def make_context(settings: Settings) -> Context:
         log=EvaluationLog(settings.eval_log),
         gate=Gate(settings, db),
         limits=RateLimits(settings.redis_url),
-        bodies=BodyReader(settings.body_s),
+        turnstile=turnstile,
+        bodies=BodyReader(settings.body_s, turnstile.outside),
         hangups=Hangups(),
         waiting=waiting,
         waiters=waiters,

@@ -27,6 +27,7 @@ class ErrorCode(Enum):
     RATE_LIMITED = ("rate_limited", 429, "The key sends too many requests", True)
     TOO_MANY_IN_FLIGHT = ("too_many_in_flight", 429, "The key has too many submissions in flight", True)
     INTERNAL = ("internal_error", 500, "The server made a mistake", False)
+    BUSY = ("busy", 503, "The server has too much to do", True)
     UNAVAILABLE = ("unavailable", 503, "The database cannot be reached", True)
 
     @property

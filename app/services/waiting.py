@@ -35,5 +35,6 @@ def wait_for(
         row = read()  # only now: nothing that happens later escapes the ticket
         if ticket is None or suffices(row):
             return row, ticket is None and not suffices(row)
-        with ctx.hangups.watching(wait.connection, ticket.wake):
-            return ticket.wait(wait.seconds) or read(), False
+        with ctx.turnstile.outside(), ctx.hangups.watching(wait.connection, ticket.wake):
+            found = ticket.wait(wait.seconds)
+        return found or read(), False
