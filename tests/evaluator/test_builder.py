@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -13,6 +14,8 @@ from evaluator.build.toolchain import toolchain
 from evaluator.builder import BuildProcess, Built
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import Cancelled
+from evaluator.judge.building import ExtensionBuilder
+from evaluator.judge.clock import PhaseClock
 from evaluator.prebuilt import Prebuilt, Product
 from evaluator.report import Report
 from evaluator.submission import Submission
@@ -64,6 +67,31 @@ def test_what_does_not_fit_or_was_changed_is_not_taken(built: Built, tmp_path: P
     assert handover.take(made, fits, tmp_path) is None, "another content"
     with pytest.raises(ValueError, match="hash"):
         handover.keep(product, content + b"x", tmp_path)
+
+
+class Hopper:
+    """As much of a judge's device as its builder asks for."""
+
+    name = "cuda"
+
+    def describe(self) -> dict[str, str]:
+        return {"compute_capability": "9.0"}
+
+
+def test_a_judge_takes_over_what_fits_and_builds_the_rest(
+    built: Built, config: EvaluatorConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ExtensionBuilder, "_prepare", lambda _: None)  # headers that nothing here includes
+    judge = ExtensionBuilder(config, Hopper())  # type: ignore[arg-type]
+    fits, other = built.prebuilt
+    names = []
+    for prebuilt, phases in ((fits, {"check_build"}), (other, {"check_build", "build"}), (None, {"build"})):
+        clock = PhaseClock(lambda _: None, 60.0)
+        taken = judge.build(replace(submission(cuda()), prebuilt=prebuilt), clock)
+        assert set(clock.phases) == phases
+        assert all(Path(path).name == name for name, path in taken.bring())
+        names.append(taken.names())
+    assert names[0] == names[1] == names[2] != {}
 
 
 @pytest.mark.parametrize(
