@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 SPIN_CYCLES = 1_000_000
@@ -32,14 +33,14 @@ def main() -> None:
 
 def _call_ms(model: torch.nn.Module, inputs: list[torch.Tensor], flush: torch.Tensor) -> float:
     """Milliseconds of everything that one call runs on the device, with a cold cache and the launches queued ahead."""
-    with profile(activities=[ProfilerActivity.CUDA]) as trace:
+    with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as trace:
         flush.add_(1)
         flush.sum()
         torch.cuda.synchronize()
         torch.cuda._sleep(SPIN_CYCLES)  # type: ignore[no-untyped-call]
         model(*inputs)
         torch.cuda.synchronize()
-    events = [event for event in trace.events() or [] if event.device_type.name == "CUDA"]
+    events = [event for event in trace.events() or [] if event.device_type == DeviceType.CUDA]
     spin_end = max(event.time_range.end for event in events if "spin_kernel" in event.name)
     return float(sum(event.time_range.elapsed_us() for event in events if event.time_range.start >= spin_end)) / 1e3
 
