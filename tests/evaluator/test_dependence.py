@@ -1,9 +1,10 @@
 """What of its inputs a right kernel has to read: found out by changing single elements."""
 
 import pytest
+import torch
 
 from evaluator.judge.compare import Tolerance
-from evaluator.judge.dependence import required_bytes
+from evaluator.judge.dependence import BUDGET_S, required_bytes
 from evaluator.judge.reference import Reference
 
 TOLERANCE = Tolerance(1e-2, 1e-2)
@@ -25,10 +26,10 @@ MATRIX = f"torch.rand({N}, {N})"
 ALL = N * N * 4
 
 
-def required(output: str, *inputs: str, budget_s: float = 60.0) -> int:
+def required(output: str, *inputs: str, budget_s: float = 60.0, device: str = "cpu") -> int:
     names = ", ".join("abc"[: len(inputs)])
     source = TASK.format(names=names, output=output, inputs=", ".join(inputs))
-    return required_bytes(Reference("level1/1_Made_up", source, "cpu"), TOLERANCE, 1, 2, budget_s)
+    return required_bytes(Reference("level1/1_Made_up", source, device), TOLERANCE, 1, 2, budget_s)
 
 
 @pytest.mark.parametrize(
@@ -87,3 +88,19 @@ def test_labels_count_as_far_as_two_draws_tell_them_apart() -> None:
 
 def test_what_is_not_shown_in_time_does_not_count() -> None:
     assert required("a @ b", MATRIX, MATRIX, budget_s=0.0) == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize(
+    ("output", "inputs", "expected"),
+    [
+        ("torch.relu(a)", ["torch.rand(4096, 98304)"], 4096 * 98304 * 4),
+        ("a @ b", ["torch.rand(4096, 4096)"] * 2, 2 * 4096 * 4096 * 4),
+        ("torch.triu(a @ b)", ["torch.triu(torch.rand(4096, 4096))"] * 2, 4096 * 4097 * 4),
+        ("torch.softmax(a, dim=1)", ["torch.rand(4096, 98304)"], 4096 * 98304 * 4),
+    ],
+)
+def test_large_inputs_of_a_gpu_are_looked_into_in_time(output: str, inputs: list[str], expected: int) -> None:
+    found = required(output, *inputs, budget_s=BUDGET_S, device="cuda")
+    assert found == pytest.approx(expected, rel=1e-6)  # two draws may agree in a few of so many
