@@ -81,7 +81,9 @@ def _look(task: Task, device: JudgeDevice, peaks: Peaks) -> dict[str, Any]:
     reference.construct(SEED)
     work, _ = count_work(reference, reference.inputs(SEED), SEED)
     began = time.monotonic()
-    work = Dependence().complete(work, reference, Tolerance(1e-2, 1e-2))
+    allowed = Limits().tolerance
+    tolerance = Tolerance(allowed, allowed, task.special.comparison.atol_of_max_frac)
+    work = Dependence().complete(work, reference, tolerance)
     looked_s = time.monotonic() - began
     memory_ms, compute_ms = memory_floor_ms(work, peaks), compute_floor_ms(work, peaks)
     floor_ms = max(memory_ms, compute_ms if work.flops_necessary else 0.0)
