@@ -54,8 +54,10 @@ class Bench:
         self.device = device
         self.special = special
         comparison = self.special.comparison
-        self.tolerance = Tolerance(tolerance, tolerance, comparison.atol_of_max_frac, comparison.finite_only)
+        relative = tolerance if comparison.rtol is None else min(tolerance, comparison.rtol)
+        self.tolerance = Tolerance(relative, tolerance, comparison.atol_of_max_frac, comparison.finite_only)
         self.reference_runner: RunnerLink | None = None
+        self.reference_gate: Gate | None = None
         self.reference_alone_ms: float | None = None  # as timed without any candidate
         self._draw: int | None = None
         self.work = self._probe(probe_seed)
@@ -144,7 +146,7 @@ class Bench:
         gate: Gate | None = None,
     ) -> CheckedCall:
         """One call of the trusted reference runner, whose output nobody doubts. Raises DeviceBusyError."""
-        gate = gate or SignalGate(runner.pid)
+        gate = gate or self.reference_gate or SignalGate(runner.pid)
         gate.freeze()
         try:
             inputs = [self._inputs(seeds, variant)]

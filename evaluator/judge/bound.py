@@ -14,9 +14,9 @@ OVERHEAD_QUANTILE = {"cuda": 0.2, "cpu": 0.5}
 # A claim may lie under the bound by this much before it is called a lie: wall time is noisier than events, and on a
 # CPU, whose cores are shared with everything else that runs there, noisier still.
 SLACK_FRAC = {"cuda": 0.1, "cpu": 0.5}
-SLACK_MS = {"cuda": 0.05, "cpu": 20.0}
-# How far the quicker calls of two processes may lie apart for no reason (an H200: of 0.3 ms, 0.001 to 0.02).
-UNCOUNTED_MS = {"cuda": 0.03, "cpu": 0.0}
+SLACK_MS = {"cuda": 0.1, "cpu": 20.0}
+# How far the quicker calls of two processes may lie apart for no reason (an H200: of 0.3 ms, 0.001 to 0.05).
+UNCOUNTED_MS = {"cuda": 0.06, "cpu": 0.0}
 # Up to here that is a good part of the whole, and rows of forwards tell more.
 ROWS_BELOW_MS = 1.0
 ROW_REPEATS = 3
@@ -69,7 +69,10 @@ class Rows:
         self.max_abs_err = 0.0
 
     def slope_ms(self) -> float | None:
-        """The bound on one forward, with noise and what rows make longer taken off; None where rows do not fit into a stream's queue."""
+        """The bound on one forward, with noise and what rows make longer taken off.
+
+        None where rows do not fit into a stream's queue.
+        """
         calls = self._calls
         while calls:
             walls = {count: self._walls_ms(count) for count in (2 * calls, calls)}

@@ -20,6 +20,7 @@ from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.telemetry import Telemetry
 from evaluator.judge.timing import PairedTiming
 from evaluator.judge.trials import Accuracy, Trials, call_seeds, construct, weight_seed
+from evaluator.judge.trusted_gate import close_gate, trusted_gate
 from evaluator.judge.turn import DeviceTurn
 from evaluator.judge.verdict import judgement
 from evaluator.judge.zygote_link import Zygote
@@ -181,7 +182,13 @@ class Grading:
             scratch = tempfile.TemporaryDirectory(prefix="reference-", dir=self._shop.config.state_dir)
             bench.arena("reference").renew()
             runner = self._spawn(bench, "reference", scratch.name)
-            runner.on_death = scratch.cleanup
+            gate = bench.reference_gate = trusted_gate(runner.pid)
+
+            def buried() -> None:
+                close_gate(gate)
+                scratch.cleanup()
+
+            runner.on_death = buried
             bench.reference_runner = runner
             runner.ready(RUNNER_START_S)
             runner.load(bench.reference.source, REFERENCE_ENTRY, RUNNER_START_S)

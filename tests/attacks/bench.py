@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 PARTIAL = 0.05
 CANARY = "canary-2718281828"
 # Interpreted kernels are all far slower than the reference, and on a GPU the copying ones are as fast as it is.
-PAYS_MOST = {"cpu": CORRECT_MIN, "cuda": 0.35}
+PAYS_MOST = {"cpu": CORRECT_MIN, "cuda": 0.65}
 HONEST_TASK = "level1/19_ReLU"
 HONEST = (ROOT / "benchmarks/kernels/triton/relu.py").read_text()
 

@@ -4,7 +4,7 @@
 # tries: claim half of a short call and forge the trace to match
 # static: caught
 # verdicts: correct rejected_timing
-# pays: the claim is raised to what the judge measured
+# pays: the claim is raised to what the judge measured, which for 0.13 ms may be a fifth too little
 import torch
 import torch.nn as nn
 import triton
