@@ -98,6 +98,11 @@ class EpisodeSchema(Schema):
     run_id = fields.String(required=True, allow_none=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
     history = fields.List(fields.Nested(TurnSchema), required=True)
+    next_prompt = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "What to tell the policy before its next turn; null before the first verdict."},
+    )
     created_at = fields.String(required=True, metadata={"format": "date-time"})
     finished_at = fields.String(required=True, allow_none=True, metadata={"format": "date-time"})
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from evaluator.prompts import follow_up
+from evaluator.verdicts import Verdict
 from grading.clock import to_rfc3339
 from grading.models import Attempt, Episode, Submission
 from grading.states import Priority
@@ -99,6 +101,19 @@ def turn_view(row: Submission) -> dict[str, Any]:
     }
 
 
+def _next_prompt(row: Episode, history: Sequence[Submission]) -> str | None:
+    """The message for the turn that is to come; None before the first verdict and after the last turn."""
+    if row.done or not history or history[-1].verdict is None:
+        return None
+    return follow_up(
+        Verdict(history[-1].verdict),
+        history[-1].result or {},
+        turn=row.turn,
+        max_turns=row.max_turns,
+        best_speedup=row.best_speedup,
+    )
+
+
 def episode_view(row: Episode, history: Sequence[Submission]) -> dict[str, Any]:
     """`history` holds the submissions with a verdict, by turn."""
     return {
@@ -117,6 +132,7 @@ def episode_view(row: Episode, history: Sequence[Submission]) -> dict[str, Any]:
         "run_id": row.run_id,
         "labels": row.labels,
         "history": [turn_view(submission) for submission in history],
+        "next_prompt": _next_prompt(row, history),
         "created_at": to_rfc3339(row.created_at_ms),
         "finished_at": to_rfc3339(row.finished_at_ms),
     }

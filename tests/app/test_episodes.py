@@ -49,12 +49,15 @@ def grade(api: httpx.Client, **body: Any) -> dict[str, Any]:
 def test_two_turns_from_prompt_to_reward(api: httpx.Client) -> None:
     episode = open_episode(api, max_turns=2, run_id="run-1", labels={"step": "7"})
     assert TASK in episode["problem"]
-    assert (episode["turn"], episode["done"], episode["history"]) == (1, False, [])
+    assert (episode["turn"], episode["done"], episode["history"], episode["next_prompt"]) == (1, False, [], None)
 
     wrong = grade(api, episode_id=episode["id"], code=source("incorrect"), turn=1)
     assert (wrong["status"], wrong["verdict"], wrong["stage"]) == ("completed", "incorrect", "correctness")
     assert (wrong["reward"], wrong["turn"], wrong["run_id"]) == (0.0, 1, "run-1")
     assert wrong["result"]["feedback"]
+    told = api.get(f"/episodes/{episode['id']}").json()["next_prompt"]
+    assert told.startswith("# Turn 2 of 2\n")
+    assert wrong["result"]["feedback"] in told
 
     right = grade(api, episode_id=episode["id"], code=source("correct speedup=2.0"), turn=2)
     assert (right["verdict"], right["stage"], right["turn"]) == ("correct", "ok", 2)
@@ -64,6 +67,7 @@ def test_two_turns_from_prompt_to_reward(api: httpx.Client) -> None:
 
     ended = api.get(f"/episodes/{episode['id']}").json()
     assert (ended["status"], ended["done"], ended["best_speedup"]) == ("finished", True, 2.0)
+    assert ended["next_prompt"] is None
     assert [(turn["turn"], turn["verdict"], turn["reward"]) for turn in ended["history"]] == [
         (1, "incorrect", 0.0),
         (2, "correct", 1.3),
