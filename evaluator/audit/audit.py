@@ -8,7 +8,7 @@ from evaluator.audit import properties
 from evaluator.audit.answers import COMPILED, HONEST, Answer, Honest, trivial_answers
 from evaluator.audit.kinds import Property
 from evaluator.audit.remedies import Outcome, Search
-from evaluator.audit.shrink import cost, shrink
+from evaluator.audit.shrink import COST_MAX, cost, shrink
 from evaluator.audit.subject import DRAWS, Case, Subject
 from evaluator.audit.trying import Trying
 from evaluator.errors import GraderFault
@@ -21,15 +21,29 @@ from evaluator.tasks.special_inputs import SpecialInputs
 SMALLEST_T_REF_MS = 0.01
 OTHER_SEED = 77
 DISAGREEMENT_MAX = 1e-3
+HONEST_REFUSED = "honest answers are refused"
+REDUCED_COSTS = (COST_MAX, 10 * COST_MAX, 100 * COST_MAX)
 KEPT_BYTES_MAX = {"cpu": 2e9, "cuda": 30e9}
 
 
 def audit_task(task: Task, device: str, tolerance: float, *, compiled: bool = False) -> Audit:
-    """Try everything on one task. A task that does not run comes out as one that fails, with the reason."""
+    """Try everything on one task. A task that does not run comes out as one that fails, with the reason.
+
+    Reduced sizes at which honest answers disagree are too small for the task, and larger ones are tried.
+    """
+    costs = REDUCED_COSTS if device == "cpu" and not task.cpu_sizes else REDUCED_COSTS[:1]
+    for cost_max in costs:
+        audit = _audit_at(task, device, tolerance, cost_max, compiled=compiled)
+        if not any(failure.startswith(HONEST_REFUSED) for failure in audit.failures):
+            break
+    return audit
+
+
+def _audit_at(task: Task, device: str, tolerance: float, cost_max: float, *, compiled: bool) -> Audit:
     sizes = "reduced" if device == "cpu" else "full"
     sha256 = task.sha256
     try:
-        source, slack = _sized(task, device)
+        source, slack = _sized(task, device, cost_max)
         made = _Auditing(task.task_id, source, device, task.namesake, tolerance, slack, compiled=compiled)
         failures, findings, outcome = made.run()
         return Audit(
@@ -41,12 +55,12 @@ def audit_task(task: Task, device: str, tolerance: float, *, compiled: bool = Fa
         return Audit(task.task_id, sha256, device, sizes, ("it does not fit into this device's memory",))
 
 
-def _sized(task: Task, device: str) -> tuple[str, float]:
+def _sized(task: Task, device: str, cost_max: float) -> tuple[str, float]:
     """The source to run, and how many times fewer elements it has, as a square root: how much more means scatter."""
     if device != "cpu":
         return source_for(task, "cuda"), 1.0
     full = source_for(task, "cuda")
-    small = source_for(task, "cpu") if task.cpu_sizes else shrink(full, task.task_id)
+    small = source_for(task, "cpu") if task.cpu_sizes else shrink(full, task.task_id, cost_max)
     try:
         ratio = cost(full, task.task_id).input_elements / max(cost(small, task.task_id).input_elements, 1)
     except GraderFault:
@@ -166,7 +180,7 @@ def _failures(outcome: Outcome) -> list[str]:
     if outcome.passing_timed:
         failures.append(f"trivial answers pass on timed inputs: {', '.join(outcome.passing_timed)}")
     if outcome.honest:
-        failures.append(f"honest answers are refused: {', '.join(outcome.honest)}")
+        failures.append(f"{HONEST_REFUSED}: {', '.join(outcome.honest)}")
     return failures
 
 

@@ -6,7 +6,7 @@ Every remedy is proven before it is adopted: it refuses an answer that passed, a
 from dataclasses import dataclass, field, replace
 
 from evaluator.audit.answers import Answer
-from evaluator.audit.kinds import ATOL_LADDER, KINDS, TIMED, TIMED_WITH_SIGNS, Kind, Property
+from evaluator.audit.kinds import ATOL_LADDER, KINDS, RTOL_LADDER, TIMED, TIMED_WITH_SIGNS, Kind, Property
 from evaluator.audit.subject import HALF
 from evaluator.audit.trying import Trying
 from evaluator.judge.precision import ERROR_FLOOR, ERROR_RATIO_MAX
@@ -62,6 +62,11 @@ class Search:
         self._cover()
         passing = self._still_passing()
         timed = self._vary_timed_inputs()
+        if passing or timed:
+            self._tighten()
+            self._cover()
+            passing = self._still_passing()
+            timed = self._vary_timed_inputs()
         names = {answer.name for answer in (*passing, *timed)}
         beyond = [answer.name for answer in self._at_first if answer.name in names and self._is_imprecise(answer)]
         return Outcome(
@@ -82,11 +87,9 @@ class Search:
         bare = replace(self._comparison, finite_only=self._trying.is_finite(None), invariants=self._invariants)
         for frac in ATOL_LADDER:
             narrow = replace(bare, atol_of_max_frac=min(frac, bare.atol_of_max_frac or frac))
-            refused = [a for a in self._at_first if not self._trying.passes(a, None, narrow)]
+            refused = any(not self._trying.passes(a, None, narrow) for a in self._at_first)
             if (refused or self._invariants) and not self._trying.refused_honest(None, narrow):
                 self._comparison = narrow
-                for answer in refused:
-                    self._refused_by[answer.name].append("comparison")
                 return
 
     def _suit(self) -> None:
@@ -115,10 +118,14 @@ class Search:
     def _still_passing(self) -> list[Answer]:
         passing = []
         for answer in self._at_first:
-            refusing = [r.name for r in self._recipes if not self._trying.passes(answer, r, self._comparison)]
+            refusing: list[str] = [
+                r.name for r in self._recipes if not self._trying.passes(answer, r, self._comparison)
+            ]
+            if not self._trying.passes(answer, None, self._comparison):
+                refusing.insert(0, "comparison")
             known = self._refused_by[answer.name]
             known += [name for name in refusing if name not in known]
-            if not refusing and self._trying.passes(answer, None, self._comparison):
+            if not refusing:
                 passing.append(answer)
         return passing
 
@@ -137,6 +144,24 @@ class Search:
             if answer not in left[best]:
                 self._refused_by[answer.name].append(f"timed {best.name}")
         return left[best]
+
+    def _tighten(self) -> None:
+        """The output hardly varies on any inputs: the loosest of the narrower tolerances that leaves the fewest."""
+        before, best = self._comparison, self._comparison
+        least = len(self._left())
+        for rtol in RTOL_LADDER:
+            frac = min(rtol, before.atol_of_max_frac or rtol)
+            self._comparison = replace(before, rtol=rtol, atol_of_max_frac=frac)
+            if self._refused_honest(HALF):
+                break
+            if (left := len(self._left())) < least:
+                best, least = self._comparison, left
+        self._comparison = best
+
+    def _left(self) -> set[str]:
+        """Answers that pass in trials or in timed calls."""
+        timed = self._passing_timed(self._timed[0] if self._timed else None)
+        return {answer.name for answer in (*self._still_passing(), *timed)}
 
     def _passing_timed(self, recipe: Recipe | None) -> list[Answer]:
         return [a for a in self._at_first if self._trying.passes(a, recipe, self._comparison, timed=True)]

@@ -44,5 +44,7 @@ def _remedy(audit: Audit) -> str:
     now = [recipe.name for recipe in special.recipes] + [f"timed: {recipe.name}" for recipe in special.timed]
     if special.comparison.atol_of_max_frac is not None:
         now.append(f"atol {special.comparison.atol_of_max_frac:g} of the maximum")
+    if special.comparison.rtol is not None:
+        now.append(f"rtol {special.comparison.rtol:g}")
     now += special.comparison.invariants
     return f"| `{audit.task_id}` | {passed} | {', '.join(now)} |"

@@ -20,7 +20,10 @@ from evaluator.runner.weights import split_init
 FLOPS_PER_ELEMENT = 100.0
 COST_MAX = 2e6
 FAR = 64.0
-LITERAL_MIN = 2
+# Fewer would make other functions of them: a batch norm over two samples gives nothing but signs.
+LITERAL_MIN = 8
+BATCH_MIN = 16
+LARGE = 64
 
 
 @dataclass(frozen=True)
@@ -88,21 +91,24 @@ class _Shrinking:
 
     def run(self) -> str:
         batch = [i for i in range(len(self._values)) if self._is_batch(i)]
-        self._divide(batch)
-        self._divide([i for i in range(len(self._values)) if i not in batch])
+        self._divide(batch, BATCH_MIN)
+        self._divide([i for i in range(len(self._values)) if i not in batch], LITERAL_MIN)
         return replaced(self._source, self._literals, self._values)
 
-    def _divide(self, places: list[int]) -> None:
+    def _divide(self, places: list[int], least: int) -> None:
         open_places = set(places)
         while self._cost.total > self._cost_max and open_places:
             at = max(open_places, key=lambda i: self._values[i])
-            if not any(self._accept(tried) for tried in self._smaller(at)):
+            if not any(self._accept(tried) for tried in self._smaller(at, least)):
                 open_places.remove(at)
 
-    def _smaller(self, at: int) -> Iterator[list[int]]:
-        """The values with one of them divided, alone or with all that equal it: sides of a square go together."""
+    def _smaller(self, at: int, least: int) -> Iterator[list[int]]:
+        """The values with one of them divided: with all that are large, so that groups keep their sizes; else alone, or
+        with all that equal it, since the sides of a square go together."""
         for factor in (8, 2) if self._cost.total > FAR * self._cost_max else (2,):
-            if self._values[at] // factor >= LITERAL_MIN:
+            if self._values[at] // factor >= LARGE and least == LITERAL_MIN:
+                yield [value // factor if value // factor >= LITERAL_MIN else value for value in self._values]
+            if self._values[at] // factor >= least:
                 yield [value // factor if i == at else value for i, value in enumerate(self._values)]
                 yield [value // factor if value == self._values[at] else value for value in self._values]
 

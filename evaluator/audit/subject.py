@@ -79,7 +79,8 @@ class Subject:
         """Whether the judge's comparison takes this answer, at a share of its usual tolerance."""
         width = self.tolerance * share
         frac = comparison.atol_of_max_frac
-        tolerance = Tolerance(width, width, None if frac is None else frac * share, comparison.finite_only)
+        relative = width if comparison.rtol is None else min(width, comparison.rtol * share)
+        tolerance = Tolerance(relative, width, None if frac is None else frac * share, comparison.finite_only)
         if case.signed:
             tolerance = tolerance.growing_with(case.expected)
         try:

@@ -138,11 +138,13 @@ class Comparison:
     """How outputs are compared where the usual tolerance is too wide.
 
     `atol` = min(configured, max|reference| * `atol_of_max_frac`), taken anew for every trial; the relative tolerance
-    stays. With `finite_only` any NaN or infinity is wrong. Invariants hold within `invariant_tolerance`, absolutely:
-    rows (along the last dimension) without negative elements, rows that sum to one, one L2 norm of one over all.
+    stays, unless `rtol` is smaller. With `finite_only` any NaN or infinity is wrong. Invariants hold within
+    `invariant_tolerance`, absolutely: rows (along the last dimension) without negative elements, rows that sum to one,
+    one L2 norm of one over all.
     """
 
     atol_of_max_frac: float | None = None
+    rtol: float | None = None
     finite_only: bool = False
     invariants: tuple[Invariant, ...] = ()
     invariant_tolerance: float = 1e-3
@@ -166,6 +168,8 @@ class SpecialInputs:
             told.append(f"Timed inputs have {'; '.join(r.disclosed for r in self.timed)}.")
         if (frac := self.comparison.atol_of_max_frac) is not None:
             told.append(f"The absolute tolerance shrinks to {frac:g} of the largest element of the expected output.")
+        if self.comparison.rtol is not None:
+            told.append(f"The relative tolerance is {self.comparison.rtol:g}.")
         if self.comparison.finite_only:
             told.append("NaN and infinity are wrong in every trial.")
         return told + [_TOLD[invariant] for invariant in self.comparison.invariants]

@@ -53,9 +53,10 @@ def read_audits(path: Path) -> tuple[Audit, ...]:
 
 
 def write_audits(path: Path, audits: Iterable[Audit]) -> None:
-    """Replace the file; ordered by task, so that two versions compare line by line."""
+    """Replace the file; one line a task, in order, so that two versions compare line by line."""
     ordered = sorted(audits, key=lambda audit: audit.task_id)
-    text = json.dumps({"audits": [audit.to_json() for audit in ordered]}, indent=1, allow_nan=False)
+    lines = ",\n".join(json.dumps(audit.to_json(), allow_nan=False) for audit in ordered)
+    text = f'{{"audits": [\n{lines}\n]}}'
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
     partial.write_text(text + "\n", encoding="utf-8")
