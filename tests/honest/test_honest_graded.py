@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,24 +9,16 @@ from evaluator.client import JudgeClient, JudgeProcess
 from evaluator.config import EvaluatorConfig
 from evaluator.limits import Limits
 from evaluator.submission import Submission
+from tests.honest.corpus import TRITON, Honest
 
-HERE = Path(__file__).parent
-KNOWN_REFUSALS = {"relu_custom_op": "the guard denies operators that the submission itself registered"}
-
-
-def _case(path: Path) -> Any:
-    reason = KNOWN_REFUSALS.get(path.stem)
-    return pytest.param(path, id=path.stem, marks=[pytest.mark.xfail(reason=reason, strict=False)] if reason else [])
-
-
-FILES = [_case(path) for path in sorted(HERE.glob("triton/*.py"))]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JudgeClient]:
     config = EvaluatorConfig(
         kind="cpu",
-        tasks_dir=str(HERE.parents[1] / "kernelbench_tasks"),
+        tasks_dir=str(ROOT / "kernelbench_tasks"),
         state_dir=str(tmp_path_factory.mktemp("judge")),
         limits=Limits(correctness_trials=2, timing_s=0.1, timing_pairs_max=3),
     )
@@ -39,10 +30,8 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JudgeClient]:
         process.close()
 
 
-@pytest.mark.parametrize("path", FILES)
-def test_judge_finds_it_correct(judge: JudgeClient, path: Path) -> None:
-    code = path.read_text()
-    task_id = code.split("# task:", 1)[1].split("\n", 1)[0].strip()
-    submission = Submission(f"honest-{path.stem}", task_id, code, "triton", "5" * 64)
+@pytest.mark.parametrize("kernel", TRITON, ids=lambda kernel: kernel.name)
+def test_judge_finds_it_correct(judge: JudgeClient, kernel: Honest) -> None:
+    submission = Submission(f"honest-{kernel.name}", kernel.task, kernel.code, "triton", "5" * 64)
     report = judge.evaluate(submission, lambda _: None)
     assert report.correct, report.feedback
