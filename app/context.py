@@ -34,7 +34,8 @@ from grading.states import UNFINISHED
 
 KEY = "kernel_grader"
 CONNECTIONS = 16
-WAITERS_MAX = 960  # of gunicorn's 1,024 threads: the rest answers everybody who does not wait
+THREADS = 1024  # of a gunicorn worker
+WAITERS_MAX = THREADS - 64  # the rest answers everybody who does not wait
 WORKING_MAX = 8  # no more than there are connections to the database
 READ_CHUNK = 500
 PING_TIMEOUT_S = 0.5

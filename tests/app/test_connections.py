@@ -7,9 +7,10 @@ import time
 import httpx
 import pytest
 
-from app.bodies import BodyReader
+from app.context import THREADS
+from app.deadlines import ReadDeadlines
 from app.hangups import Hangups
-from tests.app.conftest import Keyed
+from tests.app.conftest import Keyed, client
 from tests.app.test_episodes import TASK, source
 
 
@@ -118,14 +119,40 @@ def test_hangups_calls_once_and_only_while_it_watches() -> None:
         pass
 
 
-def test_body_readers_leave_connections_alone_that_were_in_time() -> None:
-    reader = BodyReader(0.1)
+def test_deadlines_leave_connections_alone_that_were_in_time() -> None:
+    deadlines = ReadDeadlines(0.1)
     here, there = socket.socketpair()
     with here, there:
-        with reader._timed(here) as reading:
+        with deadlines.watching(here) as reading:
             pass
         time.sleep(0.2)
-        assert reading is not None
         assert not reading.late
         there.sendall(b"x")
         assert here.recv(1) == b"x"
+
+
+def test_deadlines_end_what_takes_longer_and_count_from_each_ones_start() -> None:
+    deadlines = ReadDeadlines(0.2)
+    pairs = [socket.socketpair() for _ in range(5)]
+    for here, _ in pairs:
+        with deadlines.watching(here) as reading:
+            assert here.recv(1) == b""  # nobody sends, and nobody hangs up
+        assert reading.late
+    for here, there in pairs:
+        here.close()
+        there.close()
+
+
+def test_heads_that_never_end_hold_up_nobody_for_long(keyed: Keyed) -> None:
+    """More of them than the server has threads."""
+    url = httpx.URL(keyed.url)
+    slow = [socket.create_connection((url.host, url.port or 80), timeout=60) for _ in range(THREADS + 76)]
+    try:
+        for connection in slow:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost:")
+        with client(keyed.url) as stranger:
+            assert stranger.get("/healthz").status_code == 200
+        assert slow[0].recv(1) == b""
+    finally:
+        for connection in slow:
+            connection.close()
