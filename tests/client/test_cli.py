@@ -121,6 +121,11 @@ def test_what_goes_wrong_is_a_sentence_and_an_exit_code(server: OwnServer, tmp_p
     assert (unknown.returncode, "unknown_task" in unknown.stderr, "Traceback" in unknown.stderr) == (2, True, False)
     assert run(server.url, "submit", path).returncode == 2
     assert run(server.url, "submit", str(tmp_path / "nothing.py"), "--task", TASK).returncode == 2
+    (tmp_path / "latin.py").write_bytes(b"# \xe9")
+    latin = run(server.url, "submit", str(tmp_path / "latin.py"), "--task", TASK)
+    assert (latin.returncode, "UTF-8" in latin.stderr, "Traceback" in latin.stderr) == (2, True, False)
+    nowhere = run("localhost:8000", "tasks")
+    assert (nowhere.returncode, "http://HOST:PORT" in nowhere.stderr) == (4, True)
     away = run(f"http://127.0.0.1:{free_port()}", "--patience", "0.3", "tasks")
     assert (away.returncode, "Traceback" in away.stderr) == (4, False)
 

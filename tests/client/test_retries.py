@@ -108,6 +108,19 @@ def test_items_that_there_was_no_room_for_are_sent_again(scripted: Scripted) -> 
     assert [[item["custom_id"] for item in body["items"]] for body in bodies] == [["a", "b"], ["b"]]
 
 
+@pytest.mark.parametrize("kind", [KernelGrader, AsyncKernelGrader])
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://there", "127.0.0.1"])
+def test_what_is_no_url_is_refused_at_once(kind: type, url: str) -> None:
+    with pytest.raises(KernelGraderError, match="http://HOST:PORT"):
+        kind(url)
+
+
+def test_two_items_of_one_name_are_refused_before_anything_is_sent(scripted: Scripted) -> None:
+    with grader(scripted) as client, pytest.raises(ValueError, match="same custom_id: a"):
+        list(client.submit_many([Item("a", "x", task_id="t"), Item("a", "y", task_id="t")]))
+    assert not scripted.seen
+
+
 def test_an_answer_that_is_no_answer_is_an_error_of_its_own(scripted: Scripted) -> None:
     scripted.answers = [Answer(418, {"tea": True})]
     with grader(scripted) as client, pytest.raises(KernelGraderError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,7 +101,14 @@ class Protocol:
 
 
 def split(items: Sequence[Item]) -> list[list[Item]]:
-    """Batches of no more items and bytes than a server takes, in order."""
+    """Batches of no more items and bytes than a server takes, in order.
+
+    Raises ValueError where two items have one name: what came of which could not be told.
+    """
+    names = Counter(item.custom_id for item in items)
+    if len(names) < len(items):
+        twice = sorted(name for name, count in names.items() if count > 1)
+        raise ValueError(f"two items have the same custom_id: {', '.join(twice[:3])}")
     batches: list[list[Item]] = []
     size = 0
     for item in items:

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from kernel_grader_client.errors import KernelGraderError
 from kernel_grader_client.steps import Call, Reply
 
 # an answer that is held back for S seconds may come a little later: the time-out must not be quicker
@@ -18,8 +19,13 @@ URL = "http://127.0.0.1:8000"
 
 
 def options(url: str | None, api_key: str | None) -> dict[str, Any]:
-    """Arguments of an httpx client; what is None comes from KERNEL_GRADER_URL and KERNEL_GRADER_KEY."""
+    """Arguments of an httpx client; what is None comes from KERNEL_GRADER_URL and KERNEL_GRADER_KEY.
+
+    Raises KernelGraderError for what is no URL.
+    """
     url = url or os.environ.get("KERNEL_GRADER_URL") or URL
+    if not url.startswith(("http://", "https://")):  # repeating would not make it one
+        raise KernelGraderError(f"{url!r} is no address of a server: write http://HOST:PORT or https://HOST")
     api_key = api_key or os.environ.get("KERNEL_GRADER_KEY")
     headers = {"User-Agent": f"kernel-grader-client/{VERSION}", "Accept": "application/json, */*"}
     if api_key:

@@ -30,10 +30,14 @@ def submit(
     """Grade a file; the exit code is 0 only where it is correct."""
     if (task is None) == (episode is None):
         raise typer.BadParameter("give either --task or --episode")
+    try:
+        code = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise typer.BadParameter(f"{file} is not UTF-8: {error}") from None
     console = Console(highlight=False, stderr=as_json)
     with connection(context).open() as grader:
         submission = grader.submit(
-            file.read_text(encoding="utf-8"),
+            code,
             task_id=task,
             episode_id=episode,
             language=language,
