@@ -24,7 +24,7 @@ UPDATES: dict[str, tuple[str, ...]] = {
     "submissions": (
         *("status", "queue", "rung_at_ms", "lease_until_ms", "phase"),
         *("attempt", "fence", "losses", "gpu_faults", "slot_id", "excluded_slot_id", "claimed_at_ms"),
-        *("build_claimed_at_ms", "builds"),
+        *("build_claimed_at_ms", "builds", "lane"),
         *("stage", "verdict", "reward", "speedup", "result", "log", "environment", "phases"),
         *("error_code", "error_title", "error_detail", "error_retryable"),
         *("started_at_ms", "finished_at_ms", "batch_ending"),

@@ -11,6 +11,7 @@ from grading.clock import now_ms
 from grading.db import Database
 from grading.errors import FenceLost
 from grading.jobs.load import takes_work
+from grading.jobs.queue_lanes import built
 from grading.jobs.rows import close_attempt, leave_queue, lock_submission
 from grading.models import Attempt, BuildProduct, Slot, Submission
 from grading.states import AttemptEnd, SlotRole, SubmissionStatus
@@ -62,7 +63,7 @@ def make_ready(
             raise FenceLost(f"submission {submission_id} is {row.status} under fence {row.fence}")
         close_attempt(session, row, AttemptEnd.BUILT)
         row.builds = {"prebuilt": [each.to_json() for each in made], "phases": dict(phases)}
-        row.status = SubmissionStatus.READY
+        row.status, row.lane = SubmissionStatus.READY, built(row.lane)
         leave_queue(row)
         session.flush()
         return row

@@ -14,12 +14,11 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from grading.clock import db_now_ms
 from grading.jobs.load import a_builder_is_there, another_is_idle, takes_work
+from grading.jobs.queue_lanes import TO_BUILD
 from grading.models import IS_CLAIMED, IS_WAITING, Slot, Submission
 from grading.states import SlotRole, SubmissionStatus
 
 AGING_MS = 10 * 60 * 1000
-# how the lane of a row begins that is to be built first (`grading.jobs.submit.lane`)
-TO_BUILD = "[1,"
 
 
 @dataclass(frozen=True)
@@ -146,9 +145,10 @@ def _oldest(role: SlotRole, beside: bool) -> Select[str | None]:
         .correlate(lanes)
         .scalar_subquery()
     )
-    # a builder need not look through what is not to be built
-    wanted = lanes.c.lane.startswith(TO_BUILD) if role is SlotRole.BUILDER else lanes.c.lane.is_not(None)
-    return select(oldest).where(wanted)
+    # none need look through what is another's
+    to_build = lanes.c.lane.startswith(TO_BUILD)
+    wanted = to_build if role is SlotRole.BUILDER else or_(~to_build, ~a_builder_is_there())
+    return select(oldest).where(lanes.c.lane.is_not(None), wanted)
 
 
 @cache

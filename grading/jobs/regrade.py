@@ -7,6 +7,7 @@ from grading.db import Database
 from grading.errors import NotFinished, NotFound
 from grading.ids import SUBMISSION, new_id
 from grading.jobs.idempotency import Created, Idempotency, create_once
+from grading.jobs.queue_lanes import unbuilt
 from grading.jobs.submit import seed_key
 from grading.models import Submission
 from grading.states import SubmissionStatus
@@ -24,7 +25,6 @@ COPIED = (
     "priority",
     "gpu_kind",
     "needs_build",
-    "lane",
 )
 
 
@@ -55,6 +55,7 @@ def regrade(
             **{name: getattr(old, name) for name in COPIED},
             regrade_of=old.id,
             key_id=key_id,
+            lane=unbuilt(old.lane),
             seed_key=seed_key(secret, new),
             status=SubmissionStatus.QUEUED,
             deadline_at_ms=now + round(deadline_s * 1000),

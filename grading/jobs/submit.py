@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +18,7 @@ from grading.ids import SUBMISSION, new_id
 from grading.jobs.dedupe import reuse_verdict
 from grading.jobs.episodes import lock_episode
 from grading.jobs.idempotency import Created, Idempotency, create_once
+from grading.jobs.queue_lanes import lane
 from grading.jobs.quota import require_room
 from grading.jobs.sources import code_sha
 from grading.models import IS_UNFINISHED, Episode, Submission
@@ -126,7 +126,7 @@ def new_row(new: NewSubmission, episode: Episode | None, secret: bytes, now: int
         priority=int(new.priority),
         gpu_kind=new.gpu_kind,
         needs_build=builds,
-        lane=lane(new, run_id, builds=builds),
+        lane=lane(int(new.priority), new.gpu_kind, new.project_id, run_id, builds=builds),
         deadline_at_ms=now + round(new.deadline_s * 1000),
         attempt=0,
         fence=0,
@@ -139,8 +139,3 @@ def new_row(new: NewSubmission, episode: Episode | None, secret: bytes, now: int
 def seed_key(secret: bytes, submission_id: str) -> str:
     """Hex HMAC-SHA256(secret, submission id): the root of this submission's hidden seeds."""
     return hmac.new(secret, submission_id.encode(), hashlib.sha256).hexdigest()
-
-
-def lane(new: NewSubmission, run_id: str | None, *, builds: bool) -> str:
-    """Rows of one lane are served in order of age: what competes for fairness, and where it may run, is equal."""
-    return json.dumps([int(builds), int(new.priority), new.gpu_kind, new.project_id, run_id], ensure_ascii=False)

@@ -11,11 +11,13 @@ from grading import jobs
 from grading.db import Database
 from grading.errors import FenceLost
 from grading.jobs import Claim, Reaper
+from grading.jobs.order import heads
 from grading.states import AttemptEnd, SlotState, SubmissionStatus
 from tests.grading.support import (
     LAPSED,
     LEASES,
     PROJECT,
+    SECRET,
     attempts,
     claim,
     episode,
@@ -251,3 +253,19 @@ def test_products_come_and_go(db: Database) -> None:
     assert jobs.prune_products(db, len(CONTENT)) == 1
     kept = jobs.load_product(db, PRODUCT.sha256), jobs.load_product(db, "1" * 64)
     assert kept.count(None) == 1
+
+
+def test_graders_look_past_what_is_still_to_be_built(db: Database) -> None:
+    """By lane, so that a deep queue at the builders costs the graders nothing; a regrade starts over."""
+    builder, gpu = open_builder(db), open_slot(db)
+    first = submit(db, language="cuda")
+    submit(db, language="cuda")
+    ready(db, must_claim(db, builder))
+    assert row(db, first.id).lane == first.lane.replace("[1,", "[2,", 1)
+    with db.read() as session:
+        assert [head.submission_id for head in heads(session, gpu)] == [first.id]
+        assert first.id not in [head.submission_id for head in heads(session, builder)]
+    held = must_claim(db, gpu)
+    jobs.finish(db, first.id, held.fence, report())
+    again = jobs.regrade(db, SECRET, PROJECT, first.id, deadline_s=60).row
+    assert (again.status, again.lane, again.builds) == (SubmissionStatus.QUEUED, first.lane, None)
