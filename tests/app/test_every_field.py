@@ -236,3 +236,11 @@ def test_every_other_method_is_refused_with_those_that_there_are(api: httpx.Clie
             response = api.request(method, concrete)
             assert_problem(response, 405, "method_not_allowed")
             assert offered <= set(response.headers["Allow"].split(", "))
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/xml;q=0.9, image/*", "*/*;q=0", "no such thing", ""])
+def test_whatever_is_accepted_the_answer_is_as_documented(api: httpx.Client, accept: str) -> None:
+    headers = {"Accept": accept, "Accept-Language": "tlh", "Accept-Charset": "utf-16"}
+    found = api.get("/meta", headers=headers)
+    assert (found.status_code, found.headers["Content-Type"]) == (200, "application/json")
+    assert_problem(api.get("/nowhere", headers=headers), 404, "not_found")
