@@ -34,16 +34,46 @@ class TaskSchema(Schema):
     supported = fields.Boolean(required=True, metadata={"description": "Whether submissions are taken for it."})
 
 
+class KindSchema(Schema):
+    """What sort of task it is."""
+
+    operators = fields.List(fields.String(), required=True, metadata={"description": "torch's names, in lower case."})
+    dtypes = fields.List(fields.String(), required=True)
+    parameters = fields.Boolean(required=True, metadata={"description": "Whether the model has weights."})
+    random = fields.Boolean(required=True, metadata={"description": "Whether `forward` draws random numbers."})
+
+
+class AuditSchema(Schema):
+    """What trivial answers pass on the task, and what was done about it."""
+
+    passed = fields.Boolean(required=True, metadata={"description": "Tasks that fail are not served for training."})
+    device = fields.String(required=True)
+    sizes = fields.String(required=True, validate=validate.OneOf(["reduced", "full"]))
+    failures = fields.List(fields.String(), required=True)
+    findings = fields.List(fields.String(), required=True)
+    facts = fields.Dict(required=True, metadata={"description": "Shapes, dtypes and properties that were seen."})
+    passed_at_first = fields.Dict(
+        keys=fields.String(),
+        values=fields.List(fields.String()),
+        required=True,
+        metadata={"description": "Trivial answers that passed on the task's own inputs, with what refuses them now."},
+    )
+
+
 class TaskDetailSchema(TaskSchema):
     """A task with what a submission is held against."""
 
     source = fields.String(required=True, metadata={"description": "The reference, as in the task's file."})
     problems = fields.List(fields.String(), required=True, metadata={"description": "Why it is not served."})
+    kind = fields.Nested(KindSchema, required=True, metadata={"description": "As the text of the reference tells."})
     special_inputs = fields.List(
         fields.String(), required=True, metadata={"description": "Inputs that correctness is checked on as well."}
     )
-    audit = fields.Dict(
-        required=True, allow_none=True, metadata={"description": "What an audit found; null before there was one."}
+    audit = fields.Nested(
+        AuditSchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "What an audit of this text found; null before there was one."},
     )
 
 

@@ -6,6 +6,7 @@ from app.context import Context
 from app.error_codes import ErrorCode
 from app.problems import FieldError, Problem
 from evaluator.tasks import BadTaskId, Task, UnknownTask, UnsupportedTask, source_for
+from evaluator.tasks.audits import Audit
 
 
 def list_tasks(ctx: Context, query: dict[str, Any]) -> dict[str, Any]:
@@ -27,9 +28,25 @@ def get_task(ctx: Context, task_id: str) -> dict[str, Any]:
     return {
         **task_view(task),
         "source": source_for(task, ctx.task_device) if task.supported else task.source,
-        "problems": list(task.problems),
+        "problems": list(task.reasons),
+        "kind": task.kind.to_json(),
         "special_inputs": list(task.special.disclosed),
-        "audit": None,
+        "audit": _audit_view(task.audit),
+    }
+
+
+def _audit_view(audit: Audit | None) -> dict[str, Any] | None:
+    """None where this text was never audited: it is served, and nothing is known of what passes on it."""
+    if audit is None:
+        return None
+    return {
+        "passed": audit.passed,
+        "device": audit.device,
+        "sizes": audit.sizes,
+        "failures": list(audit.failures),
+        "findings": list(audit.findings),
+        "facts": audit.facts,
+        "passed_at_first": audit.proof.get("passed_at_first", {}),
     }
 
 

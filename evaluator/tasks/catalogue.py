@@ -140,6 +140,7 @@ def _task(key: TaskKey, path: Path) -> Task:
         split=split_of(key),
         problems=inspection.problems,
         cpu_sizes=inspection.cpu_sizes,
+        kind=inspection.kind,
     )
 
 

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass, field
 
 from evaluator.static.syntax import SourceError, parse
+from evaluator.tasks.kinds import Kind, kind_of
 from evaluator.tasks.sizes import SizesError, cpu_sizes
 
 MODEL = "Model"
@@ -18,6 +19,7 @@ class Inspection:
 
     problems: tuple[str, ...] = ()
     cpu_sizes: dict[str, object] = field(default_factory=dict)
+    kind: Kind = field(default_factory=Kind)
 
 
 def inspect_source(source: str) -> Inspection:
@@ -32,7 +34,7 @@ def inspect_source(source: str) -> Inspection:
         sizes = cpu_sizes(tree)
     except SizesError as error:
         problems.append(str(error))
-    return Inspection(tuple(problems), sizes)
+    return Inspection(tuple(problems), sizes, kind_of(tree))
 
 
 def _missing_parts(tree: ast.Module) -> list[str]:

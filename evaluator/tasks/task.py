@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from evaluator.tasks.audits.record import Audit
+from evaluator.tasks.kinds import Kind
 from evaluator.tasks.special_inputs import NOTHING_SPECIAL, SpecialInputs
 
 Device = Literal["cpu", "cuda"]
@@ -78,6 +79,7 @@ class Task:
     split: Split
     problems: tuple[str, ...] = ()
     cpu_sizes: dict[str, object] = field(default_factory=dict)
+    kind: Kind = field(default_factory=Kind)
     sha256: str = ""
     audit: Audit | None = None
     special: SpecialInputs = NOTHING_SPECIAL
