@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,14 +52,17 @@ class Command:
 
 
 class Child:
-    """A running command. Its standard error goes to `log_path`, and its standard output to ours or there as well."""
+    """A running command. Its standard error goes to `log_path`, and its standard output to ours or there as well.
 
-    def __init__(self, command: Command, log_path: Path, *, cwd: Path) -> None:
+    Without a `log_path` both go where ours go, as a container wants it.
+    """
+
+    def __init__(self, command: Command, log_path: Path | None, *, cwd: Path) -> None:
         self.command = command
         self.log_path = log_path
         self.started_at = time.monotonic()
         parent = os.getpid()
-        with log_path.open("ab") as log:
+        with log_path.open("ab") if log_path is not None else nullcontext() as log:
             self._popen = subprocess.Popen(
                 command.argv,
                 cwd=cwd,
@@ -107,5 +111,7 @@ class Child:
 
     def log_tail(self, lines: int = 15) -> str:
         """The last lines of its log."""
-        text = self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+        if self.log_path is None or not self.log_path.exists():
+            return ""
+        text = self.log_path.read_text(errors="replace")
         return "\n".join(text.splitlines()[-lines:])

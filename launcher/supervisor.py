@@ -16,9 +16,12 @@ BACKOFF_MAX_S = 10.0
 
 
 class Supervisor:
-    """Owns a list of children. Use from the main thread only: the death signal follows the thread that forks."""
+    """Owns a list of children. Use from the main thread only: the death signal follows the thread that forks.
 
-    def __init__(self, log_dir: Path, *, cwd: Path, say: Callable[[str], None], stopping: Event) -> None:
+    Without a `log_dir` the children write where this process does.
+    """
+
+    def __init__(self, log_dir: Path | None, *, cwd: Path, say: Callable[[str], None], stopping: Event) -> None:
         self._log_dir, self._cwd, self._say = log_dir, cwd, say
         self._stopping = stopping
         self._children: list[Child] = []
@@ -27,7 +30,8 @@ class Supervisor:
 
     def start(self, command: Command) -> Child:
         """Start a child that is to run until `stop`."""
-        child = Child(command, self._log_dir / f"{command.name}.log", cwd=self._cwd)
+        log_path = self._log_dir / f"{command.name}.log" if self._log_dir is not None else None
+        child = Child(command, log_path, cwd=self._cwd)
         self._children.append(child)
         return child
 
@@ -47,7 +51,8 @@ class Supervisor:
             failures = 0 if child.age_s > SETTLED_S else self._failures.get(name, 0) + 1
             pause_s = min(0.5 * 2**failures, BACKOFF_MAX_S) if failures else 0.0
             self._failures[name], self._due[name] = failures, time.monotonic() + pause_s
-            self._say(f"{name} ended with status {status}; starting it again (log: {child.log_path})")
+            log = f" (log: {child.log_path})" if child.log_path is not None else ""
+            self._say(f"{name} ended with status {status}; starting it again{log}")
             child.kill_group()
         if time.monotonic() < self._due[name]:
             return child
@@ -61,12 +66,12 @@ class Supervisor:
             if process.pid not in own and _status(process) == psutil.STATUS_ZOMBIE:
                 os.waitpid(process.pid, os.WNOHANG)
 
-    def stop(self, grace_s: float, hurry: Event) -> None:
+    def stop(self, grace_s: float, hurry: Event, *, needed_to_the_end: int = 1) -> None:
         """End all children, the last started first to be told; `hurry` cuts the grace short.
 
-        The first child (the broker, where there is one) ends last, so that the others can still report.
+        The first `needed_to_the_end` (the broker, where there is one) end last, so that the others can still report.
         """
-        first, rest = self._children[:1], self._children[1:]
+        first, rest = self._children[:needed_to_the_end], self._children[needed_to_the_end:]
         for group in (rest[::-1], first):
             self._stop_group(group, grace_s, hurry)
         for process in psutil.Process().children(recursive=True):
