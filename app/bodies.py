@@ -1,4 +1,4 @@
-"""Reads request bodies, whole and within a time.
+"""Reads request bodies, whole and within a time, and has answers read within one.
 
 What nobody has read of a body is thrown away before the answer: a server that closes a connection on which bytes still
 arrive resets it, and the client may lose the very answer that says why it was refused.
@@ -60,6 +60,17 @@ class BodyReader:
 
     def _timed(self, connection: socket.socket | None) -> AbstractContextManager[Reading | None]:
         return contextlib.nullcontext() if connection is None else self._deadlines.watching(connection)
+
+
+def limit_answer(limit_s: float, response: Response) -> Response:
+    """An after-request hook: a client that does not read its answer must not keep a thread.
+
+    The server below makes the connection wait without end again before it reads the next request.
+    """
+    connection = request.environ.get("gunicorn.socket")
+    if connection is not None:
+        connection.settimeout(limit_s)
+    return response
 
 
 def _require_whole(request: Request, body: bytes) -> None:

@@ -1,9 +1,12 @@
 """Puts the web application together."""
 
+from functools import partial
+
 from flask import Flask, Response
 
 from app.api import BLUEPRINTS
 from app.api.docs import docs_blueprint
+from app.bodies import limit_answer
 from app.context import Context, install
 from app.limiting import tell_what_is_left
 from app.metrics import install_metrics
@@ -28,7 +31,8 @@ def create_app(context: Context) -> Flask:
     app.register_blueprint(docs_blueprint())
     app.after_request(_name_version)
     app.after_request(tell_what_is_left)
-    app.after_request(context.bodies.discard_rest)
+    app.after_request(partial(limit_answer, context.settings.answer_s))
+    app.after_request(context.bodies.discard_rest)  # the first of them to run
     return app
 
 

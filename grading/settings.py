@@ -57,6 +57,7 @@ class Settings:
     rate_per_minute: int
     in_flight_max: int
     body_s: float
+    answer_s: float
     kernelbench_dir: Path
     gpus: tuple[int, ...]
     evaluator: EvaluatorKind
@@ -112,6 +113,7 @@ class Settings:
             rate_per_minute=reader.integer("KERNEL_ENV_RATE_PER_MINUTE", 60_000, low=1, high=10**9),
             in_flight_max=reader.integer("KERNEL_ENV_IN_FLIGHT_MAX", 20_000, low=1, high=10**9),
             body_s=reader.number("KERNEL_ENV_BODY_S", 30.0, low=0.1, high=3600.0),
+            answer_s=reader.number("KERNEL_ENV_ANSWER_S", 120.0, low=0.1, high=3600.0),
             kernelbench_dir=reader.path("KERNELBENCH_DIR", REPOSITORY / "kernelbench_tasks").absolute(),
             gpus=reader.integers("KERNEL_ENV_GPUS", (0,)),
             evaluator=evaluator,

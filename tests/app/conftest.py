@@ -60,7 +60,8 @@ class Keyed:
 
 @pytest.fixture(scope="session")
 def keyed() -> Iterator[Keyed]:
-    settings = {"KERNEL_ENV_EVALUATOR": "mock", "KERNEL_ENV_AUTH": "1", "KERNEL_ENV_BODY_S": "2"}
+    settings = {"KERNEL_ENV_EVALUATOR": "mock", "KERNEL_ENV_AUTH": "1"}
+    settings |= {"KERNEL_ENV_BODY_S": "2", "KERNEL_ENV_ANSWER_S": "5"}
     with postgres.database() as url, OwnServer(DATABASE_URL=url, **settings) as started:
         db = Database(url.replace("postgresql://", "postgresql+psycopg://"))
         yield Keyed(started.url, db)

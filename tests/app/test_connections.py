@@ -156,3 +156,20 @@ def test_heads_that_never_end_hold_up_nobody_for_long(keyed: Keyed) -> None:
     finally:
         for connection in slow:
             connection.close()
+
+
+def test_answers_that_nobody_reads_hold_up_nobody_for_long(keyed: Keyed) -> None:
+    """More of them than the server has threads, each larger than what lies in between."""
+    url, slow = httpx.URL(keyed.url), []
+    try:
+        for _ in range(THREADS + 76):
+            slow.append(socket.socket())
+            slow[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+            slow[-1].settimeout(60)
+            slow[-1].connect((url.host, url.port or 80))
+            slow[-1].sendall(b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n")
+        with client(keyed.url) as stranger:
+            assert stranger.get("/healthz").status_code == 200
+    finally:
+        for connection in slow:
+            connection.close()
