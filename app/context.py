@@ -102,7 +102,7 @@ def make_context(settings: Settings) -> Context:
     return Context(
         settings=settings,
         db=db,
-        tasks=Catalogue(settings.kernelbench_dir),
+        tasks=Catalogue(settings.kernelbench_dir, settings.added_tasks_dir),
         secret=server_secret(settings),
         bells=BackgroundRinger(Ringer(make_celery(settings), db)),
         hints=events.Publisher(settings.redis_url),

@@ -18,7 +18,7 @@ class EvaluatorConfig:
 
     `lanes` grades run beside each other, of which one holds the device at any time: while it is timed, the next one
     starts and compiles. `state_dir` holds what may outlive a grade (build cache, sockets); `tasks_dir` holds task files
-    as `level*/…py`.
+    as `level*/…py`, `added_tasks_dir` those that were added to them.
     `require_isolation` names walls (as `Report.environment["isolation"]` does) without which nothing is graded.
     `audit` grades the reference itself (a source with `Model`): no static check, no guard, no provenance. Its reports
     are marked and earn no reward; no setting of a server turns it on. `measure_unknown_gpu` measures the peaks of a GPU
@@ -34,6 +34,7 @@ class EvaluatorConfig:
     precision_policy: PrecisionPolicy = "reject"
     require_isolation: tuple[str, ...] = ()
     mock_eval_s: float = 0.0
+    added_tasks_dir: str | None = None
     audit: bool = False
     measure_unknown_gpu: bool = False
 

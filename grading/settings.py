@@ -59,6 +59,7 @@ class Settings:
     body_s: float
     answer_s: float
     kernelbench_dir: Path
+    added_tasks_dir: Path
     gpus: tuple[int, ...]
     evaluator: EvaluatorKind
     lanes: int
@@ -86,6 +87,7 @@ class Settings:
         return EvaluatorConfig(
             kind=self.evaluator,
             tasks_dir=str(self.kernelbench_dir),
+            added_tasks_dir=str(self.added_tasks_dir),
             state_dir=str(self.data_dir / "evaluator"),
             gpu_index=gpu_index,
             lanes=self.lanes,
@@ -115,6 +117,7 @@ class Settings:
             body_s=reader.number("KERNEL_ENV_BODY_S", 30.0, low=0.1, high=3600.0),
             answer_s=reader.number("KERNEL_ENV_ANSWER_S", 120.0, low=0.1, high=3600.0),
             kernelbench_dir=reader.path("KERNELBENCH_DIR", REPOSITORY / "kernelbench_tasks").absolute(),
+            added_tasks_dir=reader.path("KERNEL_ENV_ADDED_TASKS_DIR", data_dir / "tasks").absolute(),
             gpus=reader.integers("KERNEL_ENV_GPUS", (0,)),
             evaluator=evaluator,
             lanes=reader.integer("KERNEL_ENV_LANES", DEFAULT_LANES[evaluator], low=1, high=LANES_MAX),

@@ -47,7 +47,7 @@ class Judge:
 
     def __init__(self, config: EvaluatorConfig) -> None:
         self._config = config
-        self._catalogue = Catalogue(Path(config.tasks_dir))
+        self._catalogue = Catalogue(Path(config.tasks_dir), config.added_tasks_dir)
         protect_from_same_user()
         zygote = Zygote(config.kind)
         zygote.start()

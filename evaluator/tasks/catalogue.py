@@ -26,17 +26,22 @@ FILE_BYTES_MAX = 1024 * 1024
 
 class Catalogue:
     """All tasks under `tasks_dir`: a folder of `level*` folders, or a KernelBench checkout that holds such a folder.
+    `added_dir`, if it exists, is another folder of `level*` folders: an installation's own tasks.
 
     Read once, when made. Raises TaskSetError where there is no task at all, AuditError where a stored audit cannot be
     read. `skipped` maps files that have no task
     id to the reason; tasks that have one but cannot be served are listed, with their `problems`.
     """
 
-    def __init__(self, tasks_dir: str | Path) -> None:
+    def __init__(self, tasks_dir: str | Path, added_dir: str | Path | None = None) -> None:
         self.root = _level_root(Path(tasks_dir))
         self.skipped: dict[str, str] = {}
-        self._audits = AuditStore(self.root)
-        tasks = sorted(self._load(), key=lambda task: task.key)
+        found = {task.task_id: task for task in self._load(self.root)}
+        if added_dir is not None and Path(added_dir).is_dir():
+            for task in self._load(Path(added_dir).resolve()):
+                if found.setdefault(task.task_id, task) is not task:
+                    self.skipped[str(task.path)] = f"{self.root} has another {task.task_id}, which is served"
+        tasks = sorted(found.values(), key=lambda task: task.key)
         if not tasks:
             raise TaskSetError(f"{self.root} holds no task files such as level1/19_ReLU.py")
         self._tasks = {task.task_id: task for task in tasks}
@@ -97,9 +102,10 @@ class Catalogue:
         digest = hashlib.sha256(f"{split}:{seed}".encode()).digest()
         return tasks[int.from_bytes(digest[:8], "big") % len(tasks)]
 
-    def _load(self) -> Iterator[Task]:
-        for path in sorted(self.root.glob("level*/*.py")):
-            relative = path.relative_to(self.root)
+    def _load(self, root: Path) -> Iterator[Task]:
+        audits = AuditStore(root)
+        for path in sorted(root.glob("level*/*.py")):
+            relative = path.relative_to(root)
             if path.name.startswith("_") or not path.is_file():
                 continue
             try:
@@ -107,15 +113,7 @@ class Catalogue:
             except BadTaskId as error:
                 self.skipped[str(relative)] = str(error)
                 continue
-            yield self._audited(_task(key, path))
-
-    def _audited(self, task: Task) -> Task:
-        if task.problems:
-            return task
-        digest = hashlib.sha256(source_for(task, "cuda").encode()).hexdigest()
-        audit = self._audits.of(digest)
-        special, namesake = self._audits.special(task.task_id, digest), self._audits.namesake(task.task_id, digest)
-        return replace(task, sha256=digest, audit=audit, special=special, namesake=namesake)
+            yield _audited(_task(key, path), audits)
 
 
 def _level_root(tasks_dir: Path) -> Path:
@@ -142,6 +140,14 @@ def _task(key: TaskKey, path: Path) -> Task:
         cpu_sizes=inspection.cpu_sizes,
         kind=inspection.kind,
     )
+
+
+def _audited(task: Task, audits: AuditStore) -> Task:
+    if task.problems:
+        return task
+    digest = hashlib.sha256(source_for(task, "cuda").encode()).hexdigest()
+    special, namesake = audits.special(task.task_id, digest), audits.namesake(task.task_id, digest)
+    return replace(task, sha256=digest, audit=audits.of(digest), special=special, namesake=namesake)
 
 
 def _read(path: Path) -> tuple[str, Inspection]:

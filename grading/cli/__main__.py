@@ -7,7 +7,7 @@ import structlog
 import typer
 from sqlalchemy.exc import SQLAlchemyError
 
-from grading.cli import doctor, keys, purge, roles, submissions, workers
+from grading.cli import doctor, keys, purge, roles, submissions, tasks, workers
 from grading.cli.output import complain
 from grading.errors import DomainError
 from grading.settings import SettingsError
@@ -22,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(keys.app, name="keys")
+app.add_typer(tasks.app, name="task")
 app.command("workers")(workers.list_workers)
 app.command("drain")(workers.drain)
 app.command("undrain")(workers.undrain)
