@@ -97,16 +97,11 @@ def test_a_process_dies_at(case: Case, made: Stage, client: Trainer, scale: Scal
     scale.only(made, case.lean)
     victims = {"worker": [f"worker-{n}" for n in range(WORKERS)], "builder": ["builder-0"]}.get(case.part, [case.part])
     if case.part == "reaper":  # it has work to do where a worker was lost
-        made.doom("worker-0", "evaluate.begins")
-        made.doom("worker-1", "evaluate.begins")
+        ids = submit_to_lost_workers(made, client)
     for victim in victims:
         made.doom(victim, case.point, case.fate)
-    if case.part == "worker" and case.point.startswith(("ring", "bell_for_idle_slot")):
-        ids = submit_unrung(made)
-    else:  # what is renewed takes longer than that
-        slow = "correct eval_s=2 build_s=2" if case.point.startswith("renew") else QUICK
-        built = case.part == "builder" or case.point.startswith("load_product")
-        ids = submit_all(client, slow, cuda_source if built else source)
+    if case.part != "reaper":
+        ids = submit_what_leads_to(case, made, client)
 
     def reached() -> bool:
         return any(made.doomed(victim) for victim in victims)
@@ -294,6 +289,23 @@ def submit_all(
 ) -> list[str]:
     with ThreadPoolExecutor(EACH) as pool:
         return list(pool.map(lambda n: client.submit(f"{n}", write(directive, f"{client.run_id} {n}")), range(EACH)))
+
+
+def submit_what_leads_to(case: Case, made: Stage, client: Trainer) -> list[str]:
+    if case.part == "worker" and case.point.startswith(("ring", "bell_for_idle_slot")):
+        return submit_unrung(made)
+    # what is renewed takes longer than that
+    slow = "correct eval_s=2 build_s=2" if case.point.startswith("renew") else QUICK
+    built = case.part == "builder" or case.point.startswith("load_product")
+    return submit_all(client, slow, cuda_source if built else source)
+
+
+def submit_to_lost_workers(made: Stage, client: Trainer) -> list[str]:
+    """All workers die at their next grade; at least one has when this returns."""
+    doom_workers(made, "evaluate.begins")
+    ids = submit_all(client)
+    wait_for(lambda: any(made.doomed(f"worker-{n}") for n in range(WORKERS)), 30, "a lost worker", made.tails)
+    return ids
 
 
 def keep_submitting(
