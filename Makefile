@@ -13,7 +13,7 @@ LOCK := requirements/constraints.txt
 CODE := client app benchmarks evaluator grading launcher migrations workers tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run demo doctor workers key purge test chaos lint fmt lock clean distclean
+.PHONY: help venv run demo doctor workers key purge test chaos lint fmt lock clean distclean kernelbench
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ run: $(RUN_READY)  ## migrate, then serve API, workers, broker and reaper on htt
 
 demo: $(RUN_READY)  ## a wrong kernel, then a right one, against a running server or one of its own
 	@PORT=$(PORT) exec $(BIN)/python -m launcher.demo
+
+kernelbench: $(RUN_READY)  ## fetch KernelBench at the commit that splits and audits are for, into KernelBench/
+	@$(BIN)/python -m evaluator.tasks.fetch KernelBench
 
 doctor: $(RUN_READY)  ## say whether each part of this installation works, and what to do where it does not
 	@$(BIN)/python -m grading.cli doctor
