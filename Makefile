@@ -10,10 +10,10 @@ BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
 LOCK := requirements/constraints.txt
-CODE := client app benchmarks evaluator grading launcher migrations workers tests examples
+CODE := client openenv_server app benchmarks evaluator grading launcher migrations workers tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run demo doctor workers key purge test chaos lint fmt lock clean distclean kernelbench
+.PHONY: help env venv run demo doctor workers key purge test chaos lint fmt lock clean distclean kernelbench
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ lint: $(DEV_READY)  ## ruff, mypy and the import contracts
 fmt: $(DEV_READY)  ## let ruff sort imports and format
 	$(BIN)/ruff check --fix --select I $(CODE)
 	$(BIN)/ruff format $(CODE)
+
+env:  ## write .env for docker compose, with random secrets; an existing one stays
+	@$(PYTHON) docker/make_env.py
 
 venv: $(DEV_READY)  ## create or refresh the virtual environment, with the development tools
 

@@ -40,8 +40,31 @@ class NewKey:
 
 def make_key(db: Database, new: NewKey) -> tuple[ApiKey, str]:
     """A new key: its row, and the token `kg_PREFIX_SECRET` that its owner sends. The token cannot be had again."""
-    prefix = f"{MARK}_{secrets.token_hex(PREFIX_BYTES)}"
-    secret = secrets.token_urlsafe(SECRET_BYTES)
+    token = f"{MARK}_{secrets.token_hex(PREFIX_BYTES)}_{secrets.token_urlsafe(SECRET_BYTES)}"
+    return _add(db, new, token), token
+
+
+def adopt_key(db: Database, new: NewKey, token: str) -> ApiKey:
+    """The row of a token that was made elsewhere, as set-ups do; a known one, revoked or not, stays as it is.
+
+    Raises ValueError for a token of another form, a secret too short to be stored as a plain hash, or one that has the
+    prefix of another key.
+    """
+    prefix, secret = split(token)
+    if prefix is None or len(secret) < SECRET_BYTES:
+        takes = f"{2 * PREFIX_BYTES} hexadecimal digits, at least {SECRET_BYTES} characters"
+        raise ValueError(f"a key reads {MARK}_PREFIX_SECRET: {takes}")
+    with db.read() as session:
+        known = session.scalars(select(ApiKey).where(ApiKey.prefix == prefix)).one_or_none()
+    if known is None:
+        return _add(db, new, token)
+    if not hmac.compare_digest(known.secret_sha, secret_sha(secret)):
+        raise ValueError(f"another key has the prefix {prefix}")
+    return known
+
+
+def _add(db: Database, new: NewKey, token: str) -> ApiKey:
+    prefix, secret = split(token)
     with db.write() as session:
         row = ApiKey(
             id=new_id(KEY),
@@ -55,7 +78,7 @@ def make_key(db: Database, new: NewKey) -> tuple[ApiKey, str]:
             created_at_ms=now_ms(session),
         )
         session.add(row)
-    return row, f"{prefix}_{secret}"
+    return row
 
 
 def list_keys(db: Database, project_id: str | None = None, *, revoked: bool = False) -> Sequence[ApiKey]:

@@ -1,9 +1,14 @@
-"""`python -m workers.reaper`: puts right what a lost process left behind. Any number may run; one acts at a time."""
+"""`python -m workers.reaper`: puts right what a lost process left behind. Any number may run; one acts at a time.
 
+`--check` says whether the one that runs with the same data directory still makes its passes.
+"""
+
+import argparse
 import signal
 import sys
 import threading
 import time
+from pathlib import Path
 from types import FrameType
 
 from structlog import get_logger
@@ -24,6 +29,8 @@ log = get_logger(__name__)
 
 EX_CONFIG = 78
 PRUNE_S = 60.0
+# beyond a pass's own time: after an outage one may wait for the database, which does not make the reaper sick
+STUCK_S = 60.0
 
 
 class ReaperProcess:
@@ -50,6 +57,7 @@ class ReaperProcess:
                 self.run_once()
             except TRANSIENT as error:
                 log.warning("reaper_without_database", error=repr(error))
+            sign_of_life(self._settings).touch()
 
     def run_once(self) -> None:
         """One pass. Raises SQLAlchemy's errors where the database is away."""
@@ -69,12 +77,32 @@ class ReaperProcess:
             log.info("products_forgotten", count=gone)
 
 
+def sign_of_life(settings: Settings) -> Path:
+    """The file that each pass touches."""
+    return settings.data_dir / "reaper.alive"
+
+
+def check(settings: Settings) -> int:
+    """Exit status 1 where the last pass is too long ago."""
+    file = sign_of_life(settings)
+    age_s = time.time() - file.stat().st_mtime if file.exists() else None
+    print("no pass yet" if age_s is None else f"last pass {age_s:.1f} s ago")
+    return 0 if age_s is not None and age_s < settings.leases.reap_s + STUCK_S else 1
+
+
 def main() -> int:
+    """Exit code 78 for a setting that must be put right first."""
+    parser = argparse.ArgumentParser(prog="python -m workers.reaper", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="start nothing")
+    options = parser.parse_args()
     try:
         settings = load()
     except SettingsError as error:
         print(error, file=sys.stderr)
         return EX_CONFIG
+    if options.check:
+        return check(settings)
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     protect_from_same_user()
     set_up(settings)
     reaper = ReaperProcess(settings)

@@ -1,5 +1,6 @@
 """API keys: made, listed, revoked."""
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -53,6 +54,24 @@ def make(
     say(token)
     about = f"Key {row.prefix} of project {project}, scopes {', '.join(row.scopes)}."
     typer.echo(f"{about} Keep it: it is not shown again.", err=True)
+
+
+@app.command("adopt")
+def adopt(
+    project: Annotated[str, typer.Argument(help="Whose objects the key may see.")],
+    name: Annotated[str, typer.Option(help="What the key is for.")] = "",
+    scope: Annotated[list[str] | None, typer.Option(help="read, submit or admin (includes both); several.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take the key that standard input holds, as a set-up made it; nothing happens where it is known."""
+    token = sys.stdin.readline().strip()
+    try:
+        new = NewKey(project, name, tuple(scope or SCOPES[:2]))
+        with operator() as here:
+            row = keys.adopt_key(here.db, new, token)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="standard input or --scope") from error
+    show([_view(row)], COLUMNS, as_json=as_json, empty="")
 
 
 @app.command("list")

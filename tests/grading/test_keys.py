@@ -46,6 +46,21 @@ def test_a_revoked_key_is_found_no_more(db: Database) -> None:
     assert [key.id for key in keys.list_keys(db, revoked=True)] == [row.id]
 
 
+def test_a_key_made_elsewhere_is_adopted_once(db: Database) -> None:
+    token = f"kg_{'0a' * 6}_{'s' * 43}"
+    row = keys.adopt_key(db, NEW, token)
+    assert keys.adopt_key(db, NEW, token).id == row.id
+    found = keys.find_key(db, token)
+    assert found is not None
+    assert found.id == row.id
+    keys.revoke_key(db, row.id)
+    keys.adopt_key(db, NEW, token)
+    assert keys.find_key(db, token) is None, "a revoked key came back"
+    for wrong in ("", "secret", token[:40], f"kg_{'0a' * 6}_{'t' * 43}"):
+        with pytest.raises(ValueError, match="a key reads|another key"):
+            keys.adopt_key(db, NEW, wrong)
+
+
 def test_keys_of_one_project(db: Database) -> None:
     keys.make_key(db, NEW)
     mine, _ = keys.make_key(db, NewKey("beta", "other"))

@@ -95,9 +95,7 @@ def test_a_killed_supervisor_takes_its_workers_along(installed: Installation) ->
     supervisor.wait_logged("slot_ready")
     family = supervisor.children()
     psutil.Process(supervisor.pid).send_signal(signal.SIGKILL)
-    wait_for(
-        lambda: not [p for p in family if p.is_running() and p.status() != psutil.STATUS_ZOMBIE], 60, "ends", str
-    )
+    wait_for(lambda: not [p for p in family if p.is_running() and p.status() != psutil.STATUS_ZOMBIE], 60, "ends", str)
 
 
 def test_workers_never_see_the_secret_of_hidden_seeds() -> None:

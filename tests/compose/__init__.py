@@ -1,0 +1,1 @@
+"""docker-compose.yml and what belongs to it."""
