@@ -12,14 +12,17 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 from structlog import get_logger
 
+from app.services import counters
+from app.services.counters import PREFIX
+from app.services.tallies import DayTallies
 from grading.clock import now_ms
 from grading.db import Database
 from grading.models import IS_CLAIMED, IS_UNFINISHED, IS_WAITING, Slot, Submission
+from grading.queries import latest_canaries
 from grading.states import UNFINISHED, SlotState
 
 log = get_logger(__name__)
 
-PREFIX = "kernel_grader"
 # endings are stamped before they are committed: what is older than this has been committed or never will be
 SETTLED_MS = 60_000
 
@@ -54,11 +57,13 @@ class DatabaseCollector(Collector):
     def __init__(self, db: Database) -> None:
         self._db = db
         self._totals = EndingTotals()
+        self._today = DayTallies()
 
     def collect(self) -> Iterator[Metric]:
         try:
             with self._db.read() as session:
-                found = [*_queue(session), *_slots(session), _endings(self._totals.read(session))]
+                found = [*_queue(session), *_slots(session), *_canaries(session)]
+                found += [*counters.endings(self._totals.read(session)), *counters.today(self._today.read(session))]
         except SQLAlchemyError as error:
             log.warning("metrics_without_database", error=str(error).splitlines()[0])
             found = []
@@ -98,13 +103,22 @@ def _slots(session: Session) -> Iterator[Metric]:
     for slot in slots:
         grades.add_metric([slot.id, slot.kind], running_at.get(slot.id, 0))
         faults.add_metric([slot.id, slot.kind], slot.faults)
-    yield from (grades, faults)
+    lanes = GaugeMetricFamily(f"{PREFIX}_slot_lanes", "Grades that a slot may run at once.", labels=names)
+    for slot in slots:
+        lanes.add_metric([slot.id, slot.kind], slot.lanes)
+    yield from (grades, faults, lanes)
 
 
-def _endings(totals: Counter[tuple[str, str]]) -> Metric:
-    endings = CounterMetricFamily(
-        f"{PREFIX}_endings", "Submissions that ended, by status and verdict.", labels=["status", "verdict"]
+def _canaries(session: Session) -> Iterator[Metric]:
+    drift = GaugeMetricFamily(
+        f"{PREFIX}_canary_drift_frac", "How far a known kernel is off its record.", labels=["slot"]
     )
-    for (status, verdict), count in sorted(totals.items()):
-        endings.add_metric([status, verdict], count)
-    return endings
+    noise = GaugeMetricFamily(f"{PREFIX}_canary_noise_frac", "Spread of a known kernel's times.", labels=["slot"])
+    throttled = GaugeMetricFamily(
+        f"{PREFIX}_canary_throttled", "Whether the device slowed itself down.", labels=["slot"]
+    )
+    for slot_id, look in latest_canaries(session).items():
+        drift.add_metric([slot_id], look.found.get("drift_frac") or 0.0)
+        noise.add_metric([slot_id], look.found.get("noise_floor_frac") or 0.0)
+        throttled.add_metric([slot_id], float(bool(look.found.get("throttle"))))
+    yield from (drift, noise, throttled)

@@ -1,10 +1,15 @@
 """Static findings as the feedback that the policy reads."""
 
+import re
 from collections.abc import Sequence
 
 from evaluator.static.finding import Finding
 
 FINDINGS_MAX = 20
+REFUSED = "The source was refused before anything of it ran:\n"
+WARNED = "Warnings, which do not change the verdict:\n"
+# the last bracket of a line is the rule's: what stands before it may quote the source
+RULE = re.compile(r"^- .*\[([a-z-]+)\]\. ", re.MULTILINE)
 
 
 def render(findings: Sequence[Finding]) -> str:
@@ -13,10 +18,17 @@ def render(findings: Sequence[Finding]) -> str:
     warnings = [found for found in findings if found.severity == "warning"]
     parts = []
     if errors:
-        parts.append("The source was refused before anything of it ran:\n" + _lines(errors))
+        parts.append(REFUSED + _lines(errors))
     if warnings:
-        parts.append("Warnings, which do not change the verdict:\n" + _lines(warnings))
+        parts.append(WARNED + _lines(warnings))
     return "\n".join(parts)
+
+
+def rules_of(feedback: str) -> list[str]:
+    """The rules that refused a source, each once, read from what `render` wrote; empty for any other text."""
+    if not feedback.startswith(REFUSED):
+        return []
+    return list(dict.fromkeys(RULE.findall(feedback.partition(WARNED)[0])))
 
 
 def _lines(findings: Sequence[Finding]) -> str:

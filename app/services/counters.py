@@ -1,0 +1,57 @@
+"""Counters and histograms of what ended, as metrics for Prometheus."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+
+from app.services.tallies import PHASE_BUCKETS_S, WAIT_BUCKETS_S, Tally
+from evaluator.verdicts import Verdict
+
+PREFIX = "kernel_grader"
+
+
+def today(tally: Tally) -> Iterator[Metric]:
+    """Counters that begin anew at midnight, UTC."""
+    attempts = CounterMetricFamily(
+        f"{PREFIX}_attempts", "Attempts of what ended, by outcome.", labels=["kind", "outcome"]
+    )
+    busy = CounterMetricFamily(
+        f"{PREFIX}_slot_busy_seconds", "Time under attempts, over lanes.", labels=["slot", "kind"]
+    )
+    refused = CounterMetricFamily(f"{PREFIX}_rule_refusals", "Submissions refused, by rule.", labels=["rule"])
+    families = {"attempts": attempts, "busy": busy, "refusals": refused}
+    for (what, *labels), value in sorted(tally.items()):
+        if what in families:
+            families[what].add_metric(labels, value)
+    yield from families.values()
+    wait = HistogramMetricFamily(f"{PREFIX}_queue_wait_seconds", "From being taken in to being started.", labels=[])
+    _fill(wait, "wait", [], WAIT_BUCKETS_S, tally)
+    yield wait
+    phases = HistogramMetricFamily(f"{PREFIX}_phase_seconds", "Phases of builds and grades.", labels=["phase"])
+    for name in sorted(labels[1] for labels in tally if labels[0] == "phase_count"):
+        _fill(phases, "phase", [name], PHASE_BUCKETS_S, tally)
+    yield phases
+
+
+def _fill(family: HistogramMetricFamily, what: str, labels: list[str], bounds: tuple[float, ...], tally: Tally) -> None:
+    buckets = [(str(bound), float(tally[f"{what}_bucket", *labels, str(bound)])) for bound in bounds]
+    everything = float(tally[f"{what}_count", *labels])
+    family.add_metric(labels, [*buckets, ("+Inf", everything)], float(tally[f"{what}_sum", *labels]))
+
+
+def endings(totals: Counter[tuple[str, str]]) -> Iterator[Metric]:
+    """`totals` counts by (status, verdict or "")."""
+    ended = CounterMetricFamily(
+        f"{PREFIX}_endings", "Submissions that ended, by status and verdict.", labels=["status", "verdict"]
+    )
+    for (status, verdict), count in sorted(totals.items()):
+        ended.add_metric([status, verdict], count)
+    yield ended
+    verdicts = CounterMetricFamily(
+        f"{PREFIX}_verdicts", "Verdicts, and the stage that each was reached at.", labels=["stage", "verdict"]
+    )
+    for (_, verdict), count in sorted(totals.items()):
+        if verdict:
+            verdicts.add_metric([str(Verdict(verdict).stage), verdict], count)
+    yield verdicts
