@@ -13,17 +13,17 @@ PREFIX = "kernel_grader"
 
 def today(tally: Tally) -> Iterator[Metric]:
     """Counters that begin anew at midnight, UTC."""
-    attempts = CounterMetricFamily(
-        f"{PREFIX}_attempts", "Attempts of what ended, by outcome.", labels=["kind", "outcome"]
-    )
-    busy = CounterMetricFamily(
-        f"{PREFIX}_slot_busy_seconds", "Time under attempts, over lanes.", labels=["slot", "kind"]
-    )
-    refused = CounterMetricFamily(f"{PREFIX}_rule_refusals", "Submissions refused, by rule.", labels=["rule"])
-    families = {"attempts": attempts, "busy": busy, "refusals": refused}
+    families = {
+        what: CounterMetricFamily(f"{PREFIX}_{name}", about, labels=labels)
+        for what, name, about, labels in (
+            ("attempts", "attempts", "Attempts of what ended, by outcome.", ["kind", "outcome"]),
+            ("busy_ms", "slot_busy_seconds", "Time under attempts, over lanes.", ["slot", "kind"]),
+            ("refusals", "rule_refusals", "Submissions refused, by rule.", ["rule"]),
+        )
+    }
     for (what, *labels), value in sorted(tally.items()):
         if what in families:
-            families[what].add_metric(labels, value)
+            families[what].add_metric(labels, value / 1000 if what == "busy_ms" else value)
     yield from families.values()
     wait = HistogramMetricFamily(f"{PREFIX}_queue_wait_seconds", "From being taken in to being started.", labels=[])
     _fill(wait, "wait", [], WAIT_BUCKETS_S, tally)

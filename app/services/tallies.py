@@ -98,7 +98,7 @@ def _refusals(session: Session, ended: ColumnElement[bool]) -> Tally:
     return tally
 
 
-def _buckets(value: ColumnElement[float], bounds: tuple[float, ...]) -> list[ColumnElement[int]]:
+def _buckets(value: ColumnElement[Any], bounds: tuple[float, ...]) -> list[ColumnElement[int]]:
     return [func.sum(case((value <= bound, 1), else_=0)) for bound in bounds]
 
 

@@ -1,5 +1,7 @@
 """What is counted of the day: exactly what ended, once, in the right buckets, whatever a submission calls things."""
 
+import time
+
 from prometheus_client.core import Metric
 
 from app.services.gauges import DatabaseCollector
@@ -19,6 +21,7 @@ def samples(metrics: dict[str, Metric], name: str) -> dict[tuple[str, ...], floa
 def grade(db: Database, slot: str, verdict: Verdict, phases: dict[str, float], feedback: str = "said") -> None:
     submit(db)
     claim = must_claim(db, slot)
+    time.sleep(0.002)  # busy for at least a millisecond
     made = report(verdict)
     object.__setattr__(made, "phases", phases)
     object.__setattr__(made, "feedback", feedback)
@@ -53,7 +56,8 @@ def test_the_day_is_counted_by_rule_phase_wait_and_attempt(db: Database) -> None
         ("verdicts_total", "ok", "correct"): 1,
         ("verdicts_total", "format", "format_violation"): 2,
     }
-    assert samples(metrics, "kernel_grader_slot_busy_seconds")["slot_busy_seconds_total", slot.id, "grade"] >= 0
+    busy = samples(metrics, "kernel_grader_slot_busy_seconds")
+    assert busy == {("slot_busy_seconds_total", slot.id, "grade"): first["busy_ms", slot.id, "grade"] / 1000}
 
 
 def test_the_midnight_begins_anew(db: Database) -> None:
