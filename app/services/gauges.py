@@ -19,10 +19,11 @@ from grading.clock import now_ms
 from grading.db import Database
 from grading.models import IS_CLAIMED, IS_UNFINISHED, IS_WAITING, Slot, Submission
 from grading.queries import latest_canaries
-from grading.states import UNFINISHED, SlotState
+from grading.states import UNFINISHED, SlotRole, SlotState
 
 log = get_logger(__name__)
 
+LOST = "lost"
 # endings are stamped before they are committed: what is older than this has been committed or never will be
 SETTLED_MS = 60_000
 
@@ -92,10 +93,12 @@ def _slots(session: Session) -> Iterator[Metric]:
     running = select(Submission.slot_id, func.count()).where(IS_CLAIMED).group_by(Submission.slot_id)
     running_at: dict[Any, int] = {slot_id: count for slot_id, count in session.execute(running)}  # noqa: C416
     slots = session.scalars(select(Slot)).all()
-    states = Counter(slot.state for slot in slots)
-    by_state = GaugeMetricFamily(f"{PREFIX}_slots", "Slots by state.", labels=["state"])
-    for state in SlotState:
-        by_state.add_metric([str(state)], states[state])
+    now = now_ms(session)
+    states = Counter((_state(slot, now), str(slot.role)) for slot in slots)
+    by_state = GaugeMetricFamily(f"{PREFIX}_slots", "Slots by state and role.", labels=["state", "role"])
+    for state in (*map(str, SlotState), LOST):
+        for role in SlotRole:
+            by_state.add_metric([state, str(role)], states[state, str(role)])
     yield by_state
     names = ["slot", "kind"]
     grades = GaugeMetricFamily(f"{PREFIX}_slot_running", "Grades that run in a slot.", labels=names)
@@ -107,6 +110,12 @@ def _slots(session: Session) -> Iterator[Metric]:
     for slot in slots:
         lanes.add_metric([slot.id, slot.kind], slot.lanes)
     yield from (grades, faults, lanes)
+
+
+def _state(slot: Slot, now: int) -> str:
+    """As operators see it: what its worker last said, unless the worker is no longer heard of."""
+    lost = slot.state is not SlotState.GONE and slot.lease_until_ms <= now
+    return LOST if lost else str(slot.state)
 
 
 def _canaries(session: Session) -> Iterator[Metric]:

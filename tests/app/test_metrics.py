@@ -16,9 +16,7 @@ def read(api: httpx.Client) -> dict[tuple[str, ...], float]:
     response = api.get("/metrics")
     assert response.headers["Content-Type"].startswith("text/plain")
     families = text_string_to_metric_families(response.text)
-    return {
-        (sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples
-    }
+    return {(sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples}
 
 
 def test_requests_refusals_and_endings_are_counted(api: httpx.Client) -> None:
@@ -37,7 +35,8 @@ def test_requests_refusals_and_endings_are_counted(api: httpx.Client) -> None:
     assert gained("kernel_grader_refusals_total", "not_found") == 2
     assert gained("kernel_grader_request_seconds_count", "/metrics") == 1
     assert gained("kernel_grader_endings_total", "completed", "incorrect") == 1
-    assert after["kernel_grader_slots", "ready"] == 1
+    assert after["kernel_grader_slots", "grader", "ready"] == 1
+    assert after["kernel_grader_slots", "grader", "lost"] == 0
     assert after["kernel_grader_database_up",] == 1
     assert after["kernel_grader_waiting_requests",] == 0
 

@@ -11,6 +11,7 @@ from evaluator.static.render import rules_of
 from evaluator.verdicts import Verdict
 from grading import jobs
 from grading.db import Database
+from grading.settings import Leases
 from tests.grading.support import must_claim, open_slot, report, submit
 
 
@@ -68,6 +69,15 @@ def test_the_midnight_begins_anew(db: Database) -> None:
         tallies._until_ms = 1  # as it was yesterday
         tallies._settled["wait_count",] += 1000
         assert tallies.read(session) == today
+
+
+def test_a_slot_that_is_no_longer_heard_of_is_lost(db: Database) -> None:
+    open_slot(db, "alive")
+    silent = open_slot(db, "silent")
+    jobs.renew_slot(db, silent.id, silent.incarnation, Leases(slot_lease_s=0))
+    metrics = {metric.name: metric for metric in DatabaseCollector(db).collect()}
+    found = {key[1:]: value for key, value in samples(metrics, "kernel_grader_slots").items() if value}
+    assert found == {("ready", "grader"): 1, ("lost", "grader"): 1}
 
 
 def test_what_a_canary_found_is_told_per_slot(db: Database) -> None:
