@@ -35,7 +35,12 @@ def main() -> int:
         if options.again or task.sha256 not in known:
             if time.monotonic() > end:
                 break
-            known[task.sha256] = _audited(task, options)
+            try:
+                known[task.sha256] = _audited(task, options)
+            except torch.OutOfMemoryError:
+                print(f"        -  {task.task_id}  does not fit into this device's memory", flush=True)
+                torch.cuda.empty_cache()
+                continue
             write_audits(file, known.values())
     found = [known[task.sha256] for task in tasks if task.sha256 in known]
     (options.out / "audit.md").write_text(markdown(found))

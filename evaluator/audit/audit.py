@@ -23,12 +23,14 @@ OTHER_SEED = 77
 DISAGREEMENT_MAX = 1e-3
 HONEST_REFUSED = "honest answers are refused"
 REDUCED_COSTS = (COST_MAX, 10 * COST_MAX, 100 * COST_MAX)
-KEPT_BYTES_MAX = {"cpu": 2e9, "cuda": 30e9}
+KEPT_BYTES_MAX = 2e9
+KEPT_FRAC_MAX = 0.2  # of a GPU's memory
 
 
 def audit_task(task: Task, device: str, tolerance: float, *, compiled: bool = False) -> Audit:
     """Try everything on one task. A task that does not run comes out as one that fails, with the reason.
 
+    Raises torch.OutOfMemoryError for one that does not fit into this device's memory: that is no fault of the task.
     Reduced sizes at which honest answers disagree are too small for the task, and larger ones are tried.
     """
     costs = REDUCED_COSTS if device == "cpu" and not task.cpu_sizes else REDUCED_COSTS[:1]
@@ -51,8 +53,6 @@ def _audit_at(task: Task, device: str, tolerance: float, cost_max: float, *, com
         )
     except GraderFault as fault:
         return Audit(task.task_id, sha256, device, sizes, (f"it does not run: {fault.detail[:300]}",))
-    except torch.OutOfMemoryError:
-        return Audit(task.task_id, sha256, device, sizes, ("it does not fit into this device's memory",))
 
 
 def _sized(task: Task, device: str, cost_max: float) -> tuple[str, float]:
@@ -68,6 +68,10 @@ def _sized(task: Task, device: str, cost_max: float) -> tuple[str, float]:
     except Exception:  # noqa: BLE001 - a model that does not run on the meta device
         ratio = 1.0
     return small, max(ratio, 1.0) ** 0.5
+
+
+def _kept_bytes_max(device: str) -> float:
+    return KEPT_BYTES_MAX if device == "cpu" else KEPT_FRAC_MAX * torch.cuda.get_device_properties(0).total_memory
 
 
 class _Auditing:
@@ -86,7 +90,7 @@ class _Auditing:
         self._inherited = inherited
         self._subject = Subject(task_id, source, device, tolerance)
         self._honest: tuple[Honest, ...] = (*HONEST, COMPILED) if compiled else HONEST
-        self._trying = Trying(self._subject, self._honest, slack=slack, kept_bytes_max=KEPT_BYTES_MAX[device])
+        self._trying = Trying(self._subject, self._honest, slack=slack, kept_bytes_max=_kept_bytes_max(device))
         self._case = self._trying.case(None, DRAWS[0])
         self._answers: list[Answer] = list(trivial_answers(self._case))
         self.facts: dict[str, Any] = {}

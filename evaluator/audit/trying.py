@@ -95,7 +95,10 @@ class Trying:
         try:
             return answer.make(self._subject, case)
         except torch.OutOfMemoryError:
-            raise
+            if isinstance(answer, Answer):
+                raise  # nothing is known of a task on which it was not tried
+            self.skipped[answer.name] = "it does not fit into this device's memory"
+            return NO_ANSWER
         except Exception as error:  # noqa: BLE001 - a model may refuse to run in float64 or under a changed operator
             if not isinstance(error, NotApplicable):
                 self.skipped[answer.name] = f"{type(error).__name__}: {error}"[:200]
