@@ -50,7 +50,8 @@ class Search:
             self._comparison = Comparison()
         self._recipes = [recipe for recipe in inherited.recipes if self._admissible(recipe)]
         self._timed = tuple(recipe for recipe in inherited.timed if self._admissible(recipe, timed=True))
-        self._at_first = [answer for answer in answers if trying.passes(answer, None, Comparison())]
+        passing = [answer for answer in answers if trying.passes(answer, None, Comparison())]
+        self._at_first = [answer for answer in passing if not self._changes_nothing(answer)]
         self._refused_by: dict[str, list[str]] = {answer.name: [] for answer in self._at_first}
 
     def run(self) -> Outcome:
@@ -165,6 +166,10 @@ class Search:
 
     def _passing_timed(self, recipe: Recipe | None) -> list[Answer]:
         return [a for a in self._at_first if self._trying.passes(a, recipe, self._comparison, timed=True)]
+
+    def _changes_nothing(self, answer: Answer) -> bool:
+        """Whether sums that were cut short do not reach the output, as in a layer that is computed and not used."""
+        return answer.defect == "statistic" and self._trying.distance(answer, timed=False) == 0.0
 
     def _is_imprecise(self, answer: Answer) -> bool:
         """Whether the precision policy refuses it wherever it is measured: in one trial, and in every timed call."""
