@@ -67,6 +67,7 @@ def _engine(url: str, pool_size: int | None) -> Engine:
     return create_engine(
         url,
         json_serializer=dump_json,
+        hide_parameters=True,  # an error's text ends in a log, and parameters are sources and hashes of keys
         **_pool(pool_size),
         pool_pre_ping=True,  # a restarted server must cost nobody an error
         connect_args={
@@ -86,6 +87,7 @@ def _sqlite_engine(url: str, pool_size: int | None) -> Engine:
     engine = create_engine(
         url,
         json_serializer=dump_json,
+        hide_parameters=True,  # an error's text ends in a log, and parameters are sources and hashes of keys
         **_pool(pool_size),
         # the driver must leave BEGIN to us: its own is deferred, and a read that turns into a write then fails at once
         connect_args={"timeout": 30, "isolation_level": None, "check_same_thread": False},

@@ -1,4 +1,7 @@
-"""Logs, one JSON line per event: for operators on standard output, for trainers in `KERNEL_ENV_EVAL_LOG`."""
+"""Logs, one line per event: for operators on standard output, for trainers in `KERNEL_ENV_EVAL_LOG`.
+
+Standard output gets JSON; a terminal gets coloured text (`NO_COLOR`: without colours). The file always gets JSON.
+"""
 
 import json
 import logging
@@ -19,7 +22,7 @@ FEEDBACK_HEAD = 500
 
 
 def set_up(settings: Settings) -> None:
-    """Send structlog and the standard library's logging to standard output as JSON lines."""
+    """Send structlog and the standard library's logging to standard output."""
     level = getattr(logging, settings.log_level.upper())
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
@@ -41,13 +44,20 @@ def set_up(settings: Settings) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(ensure_ascii=False),
+                _renderer(terminal=sys.stdout.isatty()),
             ],
         )
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+
+
+def _renderer(*, terminal: bool) -> Any:
+    if not terminal:
+        return structlog.processors.JSONRenderer(ensure_ascii=False)
+    colors = not os.environ.get("NO_COLOR")
+    return structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=structlog.dev.plain_traceback)
 
 
 class EvaluationLog:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from structlog import get_logger
+from structlog.contextvars import bound_contextvars
 
 import workers.drain  # noqa: F401 - connects its signal
 from grading.celery_app import BUILD, GRADE
@@ -39,8 +40,11 @@ def _answer(task: Any, work: Callable[[Runtime, Claim, Callable[[], None]], str 
     if claim is None:
         here.pass_on()
         return {"submission": None, "verdict": None}
-    here.evaluations.lifecycle("claimed", claim.row, fence=claim.fence)
-    verdict = work(here, claim, lambda: _announce(here, task, claim))
+    row = claim.row
+    about = {"submission_id": row.id, "episode_id": row.episode_id, "run_id": row.run_id, "attempt": claim.attempt}
+    with bound_contextvars(**about):  # every line that is written meanwhile says what it is about
+        here.evaluations.lifecycle("claimed", row, fence=claim.fence)
+        verdict = work(here, claim, lambda: _announce(here, task, claim))
     here.look_for_more()
     return {"submission": claim.submission_id, "verdict": verdict}
 

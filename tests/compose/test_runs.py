@@ -1,5 +1,7 @@
 """The commands of docker-compose.yml, run for real: they come up healthy and grade a kernel between them."""
 
+import json
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,8 @@ from tests.services.ports import free_port
 
 # programs of their images, none of ours: what is ours about them is configuration, which other tests read
 FOREIGN = {"postgres", "prometheus", "grafana"}
+RELU = (REPOSITORY / "examples" / "relu.py").read_text()
+MARKER = "a-source-that-nobody-else-may-read"
 MISSING = "nvidia-smi does not find GPU 0"
 DRAINED = ("worker-cpu", "compile", "flower", "reaper", "api")
 
@@ -27,7 +31,8 @@ def variables(tmp_path: Path) -> Iterator[dict[str, str]]:
     assert make_env(tmp_path / ".env").returncode == 0
     name = f"kernel_grader_test_{secrets.token_hex(6)}"
     mine = {"POSTGRES_DB": name, "POSTGRES_USER": f"{name}_owner", "WORKER_DB_USER": f"{name}_worker"}
-    quick = {"KERNEL_ENV_BUILDERS": "1", "KERNEL_ENV_GPUS": "0", "KERNEL_ENV_EVALUATOR": "cpu"}
+    quick = {"KERNEL_ENV_LOG_LEVEL": "debug", "KERNEL_ENV_EVAL_LOG": str(tmp_path / "evaluations.jsonl")}
+    quick |= {"KERNEL_ENV_BUILDERS": "1", "KERNEL_ENV_GPUS": "0", "KERNEL_ENV_EVALUATOR": "cpu"}
     made = {**read_env((tmp_path / ".env").read_text()), **mine, **quick, "KERNEL_ENV_HOST": "compose"}
     with postgres.server() as admin:
         # as the image makes it
@@ -67,7 +72,7 @@ def test_the_file_grades_a_kernel(stack: Stack, variables: dict[str, str]) -> No
     with httpx.Client(base_url=url, timeout=90, trust_env=False) as client:
         assert client.post("/submissions", json={}).status_code == 401
         headers = {"Authorization": f"Bearer {variables['API_KEY']}"}
-        body = {"task_id": TASK, "code": (REPOSITORY / "examples" / "relu.py").read_text()}
+        body = {"task_id": TASK, "run_id": "run-1", "code": f"{RELU}\n# {MARKER}\n"}
         graded = client.post("/submissions", params={"wait": 60}, json=body, headers=headers).json()
         graded = client.get(f"/submissions/{graded['id']}", params={"wait": 60}, headers=headers).json()
         assert (graded["status"], graded["verdict"]) == ("completed", "correct"), graded
@@ -83,6 +88,10 @@ def test_the_file_grades_a_kernel(stack: Stack, variables: dict[str, str]) -> No
         tasks = client.get(flower, auth=(variables["FLOWER_USER"], variables["FLOWER_PASSWORD"])).json()
     assert [task["name"] for task in tasks.values()] == ["grade"]
 
+    assert stack.stop("redis") == {"redis": 0}
+    wait_for(lambda: "Connection refused" in stack.log("worker-cpu"), 60, "an outage", lambda: stack.log("worker-cpu"))
+    stack.start("redis")
+    stack.wait_healthy("redis")
     assert stack.stop(*DRAINED) == dict.fromkeys(DRAINED, 0)
     stack.run("migrate")  # as at every start
     stack.start("worker")
@@ -91,3 +100,20 @@ def test_the_file_grades_a_kernel(stack: Stack, variables: dict[str, str]) -> No
     else:
         wait_for(lambda: MISSING in stack.log("worker"), 60, MISSING, lambda: stack.log("worker"))
         assert stack.check("worker").returncode == 1
+    logged_by_all = "".join(stack.log(name) for name in started) + Path(variables["KERNEL_ENV_EVAL_LOG"]).read_text()
+    secret = {name: value for name, value in variables.items() if re.search(r"PASSWORD|SECRET|_KEY$", name)}
+    told = {name for name, value in {**secret, "source": MARKER}.items() if value in logged_by_all}
+    assert not told, f"logs tell {told}"
+    events(Path(variables["KERNEL_ENV_EVAL_LOG"]).read_text(), graded["id"])
+    events(stack.log("worker-cpu"), graded["id"])
+
+
+def events(text: str, submission_id: str) -> None:
+    """Every line of ours about a submission says which, of which run, in which attempt."""
+    read = [json.loads(line) for line in text.splitlines() if line.startswith("{") and submission_id in line]
+    lines = [line for line in read if not line.get("logger", "").startswith("celery.")]
+    assert "step" in [line["event"] for line in lines]
+    for line in lines:
+        assert line["submission_id"] == submission_id, line
+        assert (line["run_id"], line["episode_id"]) == ("run-1", None), line
+        assert line["attempt"] >= (0 if line["event"] == "queued" else 1), line
