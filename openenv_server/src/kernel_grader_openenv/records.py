@@ -17,8 +17,8 @@ class KernelObservation(Observation):
     """What became of a reset or a step. `reward` is a number only where `outcome` is `graded`, else None and never 0.
 
     `outcome` is one of `reset`, `graded`, `not_graded`, `running`, `busy`, `unavailable`, `over`; see docs/trainers.md.
-    `turn` is the one that the next source is for, `graded_turn` the one that this verdict used up. Times in
-    milliseconds, or seconds where the name ends in `_s`.
+    `turn` is the one that the next source is for (the last one where the episode is done), `graded_turn` the one that
+    this verdict used up. Times in milliseconds, or seconds where the name ends in `_s`.
     """
 
     outcome: str
