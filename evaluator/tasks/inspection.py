@@ -11,6 +11,8 @@ from evaluator.tasks.sizes import SizesError, cpu_sizes
 
 MODEL = "Model"
 FUNCTIONS = ("get_inputs", "get_init_inputs")
+# a judge runs the task, and has these; who only serves its text, as the API of an image without torch, need not
+WITH_EVERY_JUDGE = frozenset({"torch", "triton", "numpy", "einops"})
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,6 @@ def _missing_packages(tree: ast.Module) -> list[str]:
 
 
 def _available(package: str) -> bool:
-    if package in sys.stdlib_module_names or package in sys.modules:
+    if package in WITH_EVERY_JUDGE or package in sys.stdlib_module_names or package in sys.modules:
         return True
     return bool(package) and importlib.util.find_spec(package) is not None
