@@ -75,7 +75,8 @@ def isolation(settings: Settings) -> Check:
 
 def tasks(settings: Settings) -> Check:
     try:
-        return Check.ok("tasks", f"{len(Catalogue(settings.kernelbench_dir, settings.added_tasks_dir))} in {settings.kernelbench_dir}")
+        found = Catalogue(settings.kernelbench_dir, settings.added_tasks_dir)
+        return Check.ok("tasks", f"{len(found)} in {settings.kernelbench_dir}")
     except (TaskSetError, OSError) as error:
         remedy = "let KERNELBENCH_DIR name a folder of level1, level2, … or a KernelBench checkout"
         return Check.failure("tasks", str(error), remedy)
