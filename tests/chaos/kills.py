@@ -9,7 +9,8 @@ from tests.chaos.parts import Keeper
 
 ROUND_S = 2.0
 DOWN_MAX_S = 1.0
-STALLED_S = 60.0
+# longer than a part takes to notice that it hears nothing, and to be started again
+STALLED_S = 180.0
 LOOK_S = 0.2
 
 

@@ -20,7 +20,7 @@ from tests.chaos.audit import violations
 from tests.chaos.conftest import GIVE_UP_S, WORKERS, Scale
 from tests.chaos.stage import Stage
 from tests.chaos.trainers import Trainer
-from tests.services.installation import PROJECT, SECRET, TASK, cuda_source, source, wait_for
+from tests.services.installation import PROJECT, SECRET, TASK, UNDER_WAY, cuda_source, source, wait_for
 from tests.services.postgres_server import alive
 
 EACH = 3
@@ -140,7 +140,7 @@ def test_a_process_dies_while_it_hands_back(
 ) -> None:
     scale.only(made, ("postgres",))
     taken = client.submit("long", source("correct eval_s=500"))
-    wait_for(lambda: made.installed.row(taken).phase == "compile", 30, "the grade to be under way", made.tails)
+    wait_for(lambda: made.installed.row(taken).phase in UNDER_WAY, 30, "the grade to be under way", made.tails)
     part = f"worker-{(made.installed.row(taken).slot_id or '')[-1]}"
     made.doom(part, point)
     made.keeper.kill(part, "term")
@@ -209,7 +209,7 @@ def test_a_worker_dies_while_it_passes_a_bell_on(point: str, made: Stage, client
 def test_the_api_dies_while_it_cancels(point: str, made: Stage, client: Trainer, scale: Scale) -> None:
     scale.only(made, ("postgres",) if point == "cancel_submission.committed" else ())
     taken = client.submit("long", source("correct eval_s=500"))
-    wait_for(lambda: made.installed.row(taken).phase == "compile", 30, "the grade to be under way", made.tails)
+    wait_for(lambda: made.installed.row(taken).phase in UNDER_WAY, 30, "the grade to be under way", made.tails)
     made.doom("api", point)
     client.request("POST", f"/submissions/{taken}/cancel")
     assert made.doomed("api")

@@ -17,7 +17,7 @@ from tests.chaos.audit import violations
 from tests.chaos.conftest import GIVE_UP_S, WORKERS, Scale
 from tests.chaos.stage import Stage, seconds_since, stage
 from tests.chaos.trainers import Trainer, trainer
-from tests.services.installation import KERNEL, Process, source, wait_for
+from tests.services.installation import KERNEL, UNDER_WAY, Process, source, wait_for
 from tests.services.postgres_server import alive
 
 ENDLESS = KERNEL.replace("y = torch", "while True: pass\n        y = torch")
@@ -99,7 +99,7 @@ def test_told_to_stop_in_a_long_grade(by_default: Stage, figures: dict[str, Any]
 
 def worker_of(made: Stage, submission_id: str) -> str:
     """The part that grades it, once it does."""
-    wait_for(lambda: made.installed.row(submission_id).phase == "compile", SOON_S, "the grade to begin", made.tails)
+    wait_for(lambda: made.installed.row(submission_id).phase in UNDER_WAY, SOON_S, "the grade to begin", made.tails)
     return f"worker-{(made.installed.row(submission_id).slot_id or '')[-1]}"
 
 

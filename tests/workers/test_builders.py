@@ -15,7 +15,7 @@ from grading.migrate import upgrade
 from grading.models import Attempt, BuildProduct, Episode
 from grading.states import AttemptEnd, SubmissionStatus
 from tests.services.broker import Broker
-from tests.services.installation import PROJECT, Installation, cuda_source, installation, source, wait_for
+from tests.services.installation import PROJECT, UNDER_WAY, Installation, cuda_source, installation, source, wait_for
 
 needs_nvcc = pytest.mark.skipif(toolchain().nvcc is None, reason="no nvcc")
 
@@ -166,7 +166,7 @@ def test_a_grader_lost_after_the_build(installed: Installation) -> None:
     worker = installed.start_worker()
     installed.start_reaper()
     taken = submit(installed, "correct eval_s=3 build_s=0.1")
-    wait_for(lambda: installed.row(taken).phase == "correctness", 30, "the grade to be under way")
+    wait_for(lambda: installed.row(taken).phase in UNDER_WAY, 30, "the grade to be under way")
     worker.kill()
     wait_for(lambda: installed.row(taken).status == "ready", 30, "the row to wait for a grader")
     installed.start_worker(1)

@@ -8,11 +8,11 @@ from grading import jobs
 from grading.events import Publisher
 from grading.models import Attempt, Episode, Slot
 from grading.states import AttemptEnd, SlotState, SubmissionStatus
-from tests.services.installation import PROJECT, Installation, source, wait_for
+from tests.services.installation import PROJECT, UNDER_WAY, Installation, source, wait_for
 
 
 def wait_running(installed: Installation, submission_id: str) -> None:
-    wait_for(lambda: installed.row(submission_id).phase == "compile", 30, "the grade to be under way")
+    wait_for(lambda: installed.row(submission_id).phase in UNDER_WAY, 30, "the grade to be under way")
 
 
 def outcomes(installed: Installation, submission_id: str) -> list[AttemptEnd | None]:
