@@ -154,7 +154,7 @@ class Bench:
             _, digest_ms = self.exchange.digests(answer)
         finally:
             gate.thaw()
-        return CheckedCall(answer.claim_ms, self.exchange.wall_ms(answer, digest_ms), queued=answer.queued)
+        return CheckedCall(answer.claim_ms, answer.wall_ms(digest_ms), queued=answer.queued)
 
     def checked_call(
         self,
@@ -192,7 +192,7 @@ class Bench:
             raise SubmissionFault(Verdict.INCORRECT, "the output changed after forward had returned")
         return CheckedCall(
             answer.claim_ms,
-            self.exchange.wall_ms(answer, digest_ms),
+            answer.wall_ms(digest_ms),
             max(each.max_abs_err for each in closeness),
             max(each.relative_l2 for each in closeness),
             answer.queued,

@@ -84,6 +84,9 @@ class SignalGate:
     def thaw(self) -> None:
         self._send(signal.SIGCONT)
 
+    def close(self) -> None:
+        """It took nothing that has to be given back."""
+
     def _send(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):  # it is dead, which its channel tells as well
             os.kill(self.pid, number)

@@ -51,6 +51,11 @@ class Answer:
     key: int = 0
     digests: list[bytes] = field(default_factory=list)
 
+    def wall_ms(self, second_digest_ms: float) -> float:
+        """The judge's time for the call alone. A digest of what is still being written takes longer than a second
+        one; a second one that is held up by something else is no reason to take more off."""
+        return self.lasted_ms - min(self.digest_ms, second_digest_ms)
+
 
 class Exchange:
     """Weights from the start of the segment, inputs of up to `row_calls` forwards after them, the signal at its end."""
@@ -89,12 +94,13 @@ class Exchange:
         and while the runner stands still: nothing can be begun, and nothing is left to do on the host, before the
         clock starts. Raises SubmissionFault, and DeviceBusyError.
         """
-        writer = Writer(self.segment.bytes, self._inputs_offset, deferred=how.timed and self._device.has_signals)
+        signalled = how.timed and self._device.has_signals
+        writer = Writer(self.segment.bytes, self._inputs_offset, deferred=signalled)
         laid_out = [writer.write(values) for values in inputs]
-        request = CallRequest([described for described, _ in laid_out], list(seeds), how.precision)
-        request.spin_cycles, request.mode = how.spin_cycles, how.mode
+        described = [tree_of_one for tree_of_one, _ in laid_out]
+        request = CallRequest(described, list(seeds), how.precision, how.spin_cycles, how.mode)
         arena.poison()
-        if how.timed and self._device.has_signals:
+        if signalled:
             reply, started, queued = self._signalled(runner, request, writer, deadline_s, gate)
         else:
             if how.timed:
@@ -138,11 +144,6 @@ class Exchange:
             if time.monotonic() > end:
                 raise DeviceBusyError
             time.sleep(_PAUSE_S)
-
-    def wall_ms(self, answer: Answer, second_digest_ms: float) -> float:
-        """The judge's time for the call alone. A digest of what is still being written takes longer than a second
-        one; a second one that is held up by something else is no reason to take more off."""
-        return answer.lasted_ms - min(answer.digest_ms, second_digest_ms)
 
     def digests(self, answer: Answer) -> tuple[list[bytes], float]:
         """Digests of all regions under the answer's key, and the milliseconds they took."""

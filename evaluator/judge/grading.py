@@ -20,7 +20,7 @@ from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.telemetry import Telemetry
 from evaluator.judge.timing import PairedTiming
 from evaluator.judge.trials import Accuracy, Trials, call_seeds, construct, weight_seed
-from evaluator.judge.trusted_gate import close_gate, trusted_gate
+from evaluator.judge.trusted_gate import trusted_gate
 from evaluator.judge.turn import DeviceTurn
 from evaluator.judge.verdict import judgement
 from evaluator.judge.zygote_link import Zygote
@@ -185,7 +185,7 @@ class Grading:
             gate = bench.reference_gate = trusted_gate(runner.pid)
 
             def buried() -> None:
-                close_gate(gate)
+                gate.close()
                 scratch.cleanup()
 
             runner.on_death = buried

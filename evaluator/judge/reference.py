@@ -26,16 +26,6 @@ def load_module(source: str, task_id: str) -> ModuleType:
 
 
 @dataclass
-class Footprint:
-    """Bytes that one call needs: inputs, state (parameters and buffers), outputs, and the reference's scratch."""
-
-    input_bytes: int = 0
-    state_bytes: int = 0
-    output_bytes: int = 0
-    scratch_bytes: int = 0
-
-
-@dataclass
 class Reference:
     """The reference model of a task. Everything that a task's own code raises becomes a GraderFault."""
 

@@ -4,7 +4,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from evaluator.judge.call import Gate, SignalGate
+from evaluator.judge.call import SignalGate
 from evaluator.sandbox.cgroup import Cgroup
 from evaluator.sandbox.leash import FREEZE_DEADLINE_S
 
@@ -47,9 +47,3 @@ def trusted_gate(pid: int) -> GroupGate | SignalGate:
             group.remove()
         return SignalGate(pid)
     return GroupGate(group)
-
-
-def close_gate(gate: Gate) -> None:
-    """Give back what a gate took."""
-    if isinstance(gate, GroupGate):
-        gate.close()

@@ -50,10 +50,10 @@ class DeviceTurn:
         and the device goes to others meanwhile."""
         with ExitStack() as turn:
             turn.enter_context(self.held(clock, purpose, interrupt_fd))
-            once = threading.Lock()
+            closing = threading.Lock()
 
             def give_back() -> None:
-                if once.acquire(blocking=False):
+                with closing:  # the second to come finds nothing left to give back
                     turn.close()
 
             timer = threading.Timer(at_most_s, give_back)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.judge.call import SignalGate
-from evaluator.judge.trusted_gate import GroupGate, close_gate, trusted_gate
+from evaluator.judge.trusted_gate import GroupGate, trusted_gate
 
 COUNTS = "import sys, time\nfor n in range(10**9):\n print(n, flush=True)\n time.sleep(0.001)"
 
@@ -54,7 +54,7 @@ def test_a_frozen_runner_does_nothing_until_it_is_let_go(
     until_it_grows(path)
     process.kill()
     process.wait()
-    close_gate(gate)
+    gate.close()
     if isinstance(gate, GroupGate):
         assert not gate._group.core.exists()
 
@@ -65,5 +65,5 @@ def test_a_process_that_is_gone_needs_no_gate() -> None:
     gate = trusted_gate(process.pid)
     gate.freeze()
     gate.thaw()
-    close_gate(gate)
+    gate.close()
     assert not Path(f"/proc/{process.pid}").exists()

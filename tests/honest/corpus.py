@@ -20,13 +20,14 @@ class Honest:
     code: str
     task: str
     language: Language
+    style: str
 
     @classmethod
     def read(cls, path: Path) -> "Honest":
         code = path.read_text()
-        task = code.split("# task:", 1)[1].split("\n", 1)[0].strip()
+        task, style = (code.split(f"# {key}:", 1)[1].split("\n", 1)[0].strip() for key in ("task", "style"))
         language: Language = "cuda" if path.parent.name == "cuda" else "triton"
-        return cls(f"{language}/{path.stem}", code, task, language)
+        return cls(f"{language}/{path.stem}", code, task, language, style)
 
 
 TRITON = [Honest.read(path) for path in sorted(HERE.glob("triton/*.py"))]

@@ -27,10 +27,10 @@ def load(path: Path) -> ModuleType:
 
 def reference(path: Path) -> dict[str, Any]:
     from evaluator.tasks import Catalogue, source_for
+    from tests.honest.corpus import Honest
 
-    task_id = path.read_text().split("# task:", 1)[1].split("\n", 1)[0].strip()
     names: dict[str, Any] = {"__name__": "reference"}
-    exec(source_for(Catalogue(ROOT / "kernelbench_tasks").get(task_id), "cuda"), names)
+    exec(source_for(Catalogue(ROOT / "kernelbench_tasks").get(Honest.read(path).task), "cuda"), names)
     return names
 
 

@@ -10,14 +10,10 @@ import pytest
 
 from evaluator.static import check, render
 from evaluator.tasks import Catalogue
+from tests.honest.corpus import CORPUS, Honest
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("triton/*.py")) + sorted(HERE.glob("cuda/*.py"))
-
-
-def header(path: Path, key: str) -> str:
-    line = next(line for line in path.read_text().splitlines() if line.startswith(f"# {key}:"))
-    return line.partition(":")[2].strip()
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +21,12 @@ def catalogue() -> Catalogue:
     return Catalogue(HERE.parents[1] / "kernelbench_tasks")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_no_static_error(path: Path, catalogue: Catalogue) -> None:
-    errors = [found for found in check(path.read_text(), path.parent.name) if found.severity == "error"]
+@pytest.mark.parametrize("kernel", CORPUS, ids=lambda kernel: kernel.name)
+def test_no_static_error(kernel: Honest, catalogue: Catalogue) -> None:
+    errors = [found for found in check(kernel.code, kernel.language) if found.severity == "error"]
     assert errors == [], render(errors)
-    assert catalogue.servable(header(path, "task"))
-    assert header(path, "style")
+    assert catalogue.servable(kernel.task)
+    assert kernel.style
 
 
 @pytest.mark.gpu
@@ -50,5 +46,5 @@ def test_all_kernels_are_right_on_a_gpu_at_full_size() -> None:
 
 
 def test_corpus_is_broad() -> None:
-    styles = {header(path, "style") for path in FILES}
-    assert len(styles) == len(FILES) >= 50
+    styles = {kernel.style for kernel in CORPUS}
+    assert len(styles) == len(CORPUS) >= 50
