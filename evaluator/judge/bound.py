@@ -1,5 +1,6 @@
 """The judge's own clock: the least that a call can have taken, whatever its process claims."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from evaluator.errors import SubmissionFault
@@ -24,6 +25,8 @@ ROW_NOISE_MS = 0.02
 # In a row the results of one forward drain into memory while the next one reads: forwards that move much took up to
 # 1.6 times as long as alone (an H200).
 ROW_FACTOR = 0.6
+# Rows that differ by this much tell one forward to a percent or two; longer ones only take longer to check.
+ROW_APART_MS = 2.0
 
 
 class Bound:
@@ -59,11 +62,12 @@ class Bound:
 class Rows:
     """What one more forward costs, from rows of k and of 2k forwards on inputs of their own: the rest cancels out.
 
-    `run(calls, label)` runs and checks one row.
+    k is as large as it has to be for forwards of `claim_ms`, and at most `calls_max`. `run(calls, label)` runs and
+    checks one row.
     """
 
-    def __init__(self, calls: int, run: Callable[[int, str], CheckedCall]) -> None:
-        self._calls = calls
+    def __init__(self, calls_max: int, claim_ms: float, run: Callable[[int, str], CheckedCall]) -> None:
+        self._calls = min(calls_max, math.ceil(ROW_APART_MS / claim_ms))
         self._run = run
         self._rows_run = 0
         self.max_abs_err = 0.0

@@ -118,7 +118,7 @@ class PairedTiming:
             bound_ms = min(bound_ms, self._bound.of_calls(pairs.reference, candidate))
         yield bound_ms
         if self._bench.row_calls and self._bound.needs_rows(pairs.reference, candidate):
-            rows = Rows(self._bench.row_calls // 2, self._row)
+            rows = Rows(self._bench.row_calls // 2, pairs.claim_ms, self._row)
             slope_ms = rows.slope_ms()
             for _ in range(MORE_LOOKS):
                 if slope_ms is None or slope_ms <= pairs.claim_ms * (1 + BOUND_NOISE_FRAC):

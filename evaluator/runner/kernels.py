@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import torch
 from torch._C._autograd import DeviceType
+from triton.compiler import CompiledKernel
+from triton.runtime import driver
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.interpreter import GridExecutor
 from triton.runtime.jit import JITFunction
@@ -63,9 +65,11 @@ class LaunchSwitch:
         def run(*arguments: Any, **keywords: Any) -> Any:
             if self._mode == "off":
                 return None
-            if self._mode == "compile":
-                keywords["warmup"] = True
-            return launch(*arguments, **keywords)
+            if self._mode != "compile":
+                return launch(*arguments, **keywords)
+            kernel = launch(*arguments, **dict(keywords, warmup=True))
+            _build_launcher(kernel)
+            return kernel
 
         JITFunction.run = run
 
@@ -83,6 +87,13 @@ class LaunchSwitch:
             return [1.0] * 3
 
         Autotuner._bench = compile_config
+
+
+def _build_launcher(kernel: Any) -> None:
+    """Have the C function that launches this kernel built too: up to Triton 3.6 each signature has one of its own,
+    made by a C compiler at the first launch, while this grade holds the device."""
+    if isinstance(kernel, CompiledKernel):
+        driver.active.launcher_cls(kernel.src, kernel.metadata)
 
 
 @dataclass(frozen=True)

@@ -42,14 +42,29 @@ def test_a_claim_far_below_is_refused_and_one_within_the_noise_is_not() -> None:
         Bound("cuda").require(0.79, 1.0)
 
 
-def rows_of(forward_ms: float, fitting: int = 64, noise: Callable[[int], float] = lambda n: 0.0) -> Rows:
+def rows_of(
+    forward_ms: float,
+    fitting: int = 64,
+    noise: Callable[[int], float] = lambda n: 0.0,
+    claim_ms: float = 0.001,
+    lengths: list[int] | None = None,
+) -> Rows:
     count = iter(range(1000))
 
     def run(length: int, label: str) -> CheckedCall:
+        if lengths is not None:
+            lengths.append(length)
         wall_ms = OVERHEAD_MS + length * forward_ms + noise(next(count))
         return CheckedCall(0.001, wall_ms, max_abs_err=0.5, queued=length <= fitting)
 
-    return Rows(16, run)
+    return Rows(16, claim_ms, run)
+
+
+@pytest.mark.parametrize(("claim_ms", "longest"), [(0.001, 32), (0.3, 14), (5.0, 2)])
+def test_rows_are_as_long_as_the_claim_asks_for_and_no_longer(claim_ms: float, longest: int) -> None:
+    lengths: list[int] = []
+    rows_of(0.5, claim_ms=claim_ms, lengths=lengths).slope_ms()
+    assert max(lengths) == longest
 
 
 def test_rows_tell_what_one_more_forward_takes() -> None:
