@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
 LOCK := requirements/constraints.txt
-CODE := client openenv_server app benchmarks evaluator grading launcher migrations workers tests examples
+CODE := client openenv_server app benchmarks evaluator grading launcher migrations train workers tests examples
 
 .DEFAULT_GOAL := help
 .PHONY: help env venv run demo doctor workers key purge test chaos lint fmt lock clean distclean kernelbench
