@@ -11,6 +11,7 @@ down_revision: str | None = "0004"
 branch_labels: Sequence[str] | None = None
 depends_on: Sequence[str] | None = None
 
+PARTS = {"postgresql": "jsonb_array_length(lane::jsonb)", "sqlite": "json_array_length(lane)"}
 SERVED = "build_claimed_at_ms IS NOT NULL"
 INDEXES: dict[str, list[str]] = {
     "ix_submissions_build_served": ["project_id", "run_id", "build_claimed_at_ms"],
@@ -37,6 +38,12 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Say in the words of the release before what only this one knows: there, graders build for themselves."""
+    parts = PARTS[op.get_bind().dialect.name]
+    op.execute(f"UPDATE submissions SET lane = '[' || substr(lane, 5) WHERE {parts} = 5")
+    op.execute("UPDATE submissions SET needs_build = false")
+    op.execute("UPDATE attempts SET outcome = 'handed_back' WHERE outcome = 'built'")
+    op.execute("DELETE FROM slots WHERE role = 'builder'")
     op.drop_table("build_products")
     for name in INDEXES:
         op.drop_index(name, "submissions")
