@@ -21,9 +21,13 @@ class NotInstallable(Exception):
 
 def python(name: str) -> Path:
     """The interpreter of an environment that holds `openenv_server/requirements/NAME.txt`. Raises NotInstallable."""
-    lock = LOCKS / f"{name}.txt"
+    return installed(LOCKS / f"{name}.txt")
+
+
+def installed(lock: Path) -> Path:
+    """The interpreter of an environment that holds what a lock names. Raises NotInstallable."""
     digest = hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()[:12]
-    folder = KEPT / f"{name}-{digest}"
+    folder = KEPT / f"{lock.stem}-{digest}"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with folder.with_suffix(".lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
