@@ -1,6 +1,6 @@
 """The table of static rules. Adding one is adding a line here, or a name to forbidden.py."""
 
-from evaluator.static import cuda_kernels, fallback, model, patching, subclasses, triton_kernels, usage
+from evaluator.static import cuda_kernels, fallback, kernel_language, model, patching, subclasses, triton_kernels, usage
 from evaluator.static.forbidden import NAME_RULES
 from evaluator.static.rule import Rule
 from evaluator.submission import Language
@@ -43,6 +43,11 @@ LANGUAGE_RULES: dict[Language, tuple[Rule, ...]] = {
             "Write a function decorated with @triton.jit and launch it from forward as kernel[grid](…).",
         ),
         Rule("not-launched", triton_kernels.not_launched, "Launch it from ModelNew.forward as kernel[grid](…)."),
+        Rule(
+            "kernel-language",
+            kernel_language.foreign_python,
+            "Use triton.language and other functions under @triton.jit; Triton does not compile the rest of Python.",
+        ),
     ),
     "cuda": (
         Rule(

@@ -21,9 +21,14 @@ _JIT = frozenset(
 _PARTIAL = "functools.partial"
 
 
+def kernels(source: Source) -> list[ast.FunctionDef]:
+    """The functions that a jit decorator turns into kernels, wherever they are defined."""
+    return [node for node in source.nodes if isinstance(node, ast.FunctionDef) and _is_kernel(source, node)]
+
+
 def kernel_names(source: Source) -> set[str]:
-    """Names of the functions that a jit decorator turns into kernels, wherever they are defined."""
-    return {node.name for node in source.nodes if isinstance(node, ast.FunctionDef) and _is_kernel(source, node)}
+    """Names of the kernels."""
+    return {kernel.name for kernel in kernels(source)}
 
 
 def no_kernel(source: Source) -> Iterator[Hit]:
@@ -73,12 +78,7 @@ def jit_calls(source: Source) -> bool:
 
 def _names_outside_kernels(source: Source) -> set[str]:
     """Names read outside kernel bodies. A kernel is used where its name is: launches take too many shapes to list."""
-    inside = {
-        id(child)
-        for node in source.nodes
-        if isinstance(node, ast.FunctionDef) and _is_kernel(source, node)
-        for child in ast.walk(node)
-    }
+    inside = {id(child) for kernel in kernels(source) for child in ast.walk(kernel)}
     names = {
         node.id
         for node in source.nodes
@@ -89,5 +89,4 @@ def _names_outside_kernels(source: Source) -> set[str]:
 
 
 def _first_line(source: Source) -> int | None:
-    lines = [node.lineno for node in source.nodes if isinstance(node, ast.FunctionDef) and _is_kernel(source, node)]
-    return min(lines, default=None)
+    return min((kernel.lineno for kernel in kernels(source)), default=None)

@@ -2,9 +2,9 @@
 # language: triton
 # device: cpu
 # tries: call numpy from the body of the kernel, which the interpreter runs as Python
-# static: evades
+# static: caught
 # verdicts: correct rejected_timing
-# remains: the interpreter executes a kernel as Python, so that Python inside a kernel is the kernel; Triton's compiler refuses it for a GPU
+# remains: past the static check Python inside a kernel is the kernel, since the interpreter executes it; the compiler refuses it for a GPU
 import numpy as np
 import torch
 import torch.nn as nn
