@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any
 
 from celery import Celery
+from celery.app.events import Events
+from celery.events.dispatcher import EventDispatcher
 from celery.worker.consumer import Consumer
 from kombu import Exchange, Queue
 
@@ -45,7 +47,7 @@ def transport_options(timeout_s: float) -> dict[str, Any]:
 
 def make_celery(settings: Settings) -> Celery:
     """An application for these settings. Opens no connection."""
-    app = Celery("kernel_grader", set_as_current=False)
+    app = Celery("kernel_grader", set_as_current=False, events=PromptEvents)
     app.conf.update(_SETTINGS)
     grade_s = patience_s(settings.evaluator_config())
     app.conf.update(
@@ -112,6 +114,20 @@ class PromptConsumer(Consumer):  # type: ignore[misc]
             conn.ensure_connection, interval_start=0.2, interval_step=0.2, interval_max=RECONNECT_MAX_S
         )
         return super().ensure_connected(conn)
+
+
+class PromptDispatcher(EventDispatcher):  # type: ignore[misc]
+    """Sends an event at once, or keeps it until the consumer has its broker back."""
+
+    def send(self, type: str, **more: Any) -> Any:
+        # a heartbeat would try again for ever, and hold the lock that a worker needs to say that it stops
+        return super().send(type, **{**more, "retry": False})
+
+
+class PromptEvents(Events):  # type: ignore[misc]
+    """What makes Celery use this dispatcher."""
+
+    dispatcher_cls = PromptDispatcher
 
 
 def slot_queue(name: str) -> Queue:
