@@ -10,7 +10,7 @@ import yaml
 from launcher.commands import REPOSITORY
 
 FILE = REPOSITORY / "docker-compose.yml"
-VARIABLE = re.compile(r"\$(?:(?P<escaped>\$)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?:(?P<how>:[-?])(?P<more>[^}]*))?\})")
+VARIABLE = re.compile(r"\$(?:(?P<escaped>\$)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?:(?P<how>:?-|:\?)(?P<more>[^}]*))?\})")
 
 
 class Unset(Exception):
@@ -43,6 +43,8 @@ def _value(match: re.Match[str], variables: Mapping[str, str]) -> str:
     if match["escaped"]:
         return "$"
     value = variables.get(match["name"], "")
+    if match["how"] == "-":  # set to nothing is set
+        return variables.get(match["name"], match["more"])
     if not value and match["how"] == ":?":
         raise Unset(f"{match['name']}: {match['more']}")
     return value or (match["more"] or "" if match["how"] == ":-" else "")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from evaluator.sandbox.uids import LOCK_FOLDER
 from launcher.commands import REPOSITORY
 from tests.compose.reading import VARIABLE, Unset, fill, raw, read_env, services
 
@@ -87,8 +88,20 @@ def test_every_volume_and_network_is_declared() -> None:
     for name, service in SERVICES.items():
         for volume in service.get("volumes", []):
             place = volume.split(":")[0]
-            assert (REPOSITORY / place).exists() if place.startswith(".") else place in raw()["volumes"], name
+            if place.startswith("."):
+                assert (REPOSITORY / place).exists(), name
+            else:
+                assert place == str(LOCK_FOLDER) or place in raw()["volumes"], name
         assert set(service["networks"]) <= set(raw()["networks"]), name
+
+
+def test_what_confines_candidates_may_mount_and_knows_whose_each_uid_is() -> None:
+    """Docker's own filters refuse pivot_root; a lock that other containers do not see lets uids be taken twice."""
+    confining = [service for service in SERVICES.values() if "SYS_ADMIN" in service.get("cap_add", [])]
+    assert len(confining) == 3
+    for service in confining:
+        assert {"apparmor:unconfined", "seccomp:unconfined"} <= set(service["security_opt"])
+        assert f"{LOCK_FOLDER}:{LOCK_FOLDER}" in service["volumes"]
 
 
 def test_secrets_go_only_where_they_are_needed(variables: dict[str, str]) -> None:
@@ -129,5 +142,5 @@ def test_every_setting_of_the_documentation_can_be_given() -> None:
 
 
 def test_filling_in_is_what_compose_does() -> None:
-    text = "${A:-x} ${B:-x} ${C:-} $$HOME ${A}"
-    assert fill({"k": [text]}, {"A": "1"}) == {"k": ["1 x  $HOME 1"]}
+    text = "${A:-x} ${B:-x} ${C:-} $$HOME ${A} ${B-x} ${D-x}"
+    assert fill({"k": [text]}, {"A": "1", "B": ""}) == {"k": ["1 x  $HOME 1  x"]}

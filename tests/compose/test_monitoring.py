@@ -4,7 +4,8 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -25,10 +26,19 @@ MONITORING = REPOSITORY / "docker"
 RULES = yaml.safe_load((MONITORING / "prometheus" / "alerts.yml").read_text())["groups"][0]["rules"]
 PANELS = json.loads((MONITORING / "grafana" / "dashboards" / "kernel_grader.json").read_text())["panels"]
 METRIC = re.compile(r"(kernel_grader_\w+)(?:\{([^}]*)\})?")
-# values that only trouble brings
-RARE = {"quarantined|lost", "lost|fault", "failed", "500"}
+# values that only trouble brings, beyond what the tests make
+RARE = {"quarantined|lost", "lost|fault", "500"}
+# what stays as it is while an installation does its work
+STEADY = {"kernel_grader_database_up", "kernel_grader_slots", "kernel_grader_slot_lanes"}
 
-Samples = dict[str, list[dict[str, str]]]
+Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
+
+
+class Scrapes(NamedTuple):
+    """Two of one server, by name and labels: before anything happened, and while a bit of everything does."""
+
+    before: Samples
+    after: Samples
 
 
 def expressions() -> Iterator[tuple[str, str]]:
@@ -37,32 +47,44 @@ def expressions() -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def scraped() -> Iterator[Samples]:
-    """The labels of every sample that Prometheus reads, by name, of a server at which a bit of everything happened."""
+def scrapes() -> Iterator[Scrapes]:
     settings = {"KERNEL_ENV_EVALUATOR": "mock", "KERNEL_ENV_BUILDERS": "1"}
     with (
         postgres.database() as url,
         OwnServer(DATABASE_URL=url, **settings) as server,
         httpx.Client(base_url=server.url, timeout=90, trust_env=False) as client,
     ):
-        happen(client)
-        note_canary(url)
-        yield scrape(client)
+        wait_for(lambda: len(client.get("/workers").json()["data"]) == 2, 60, "slots")
+        before = scrape(client)
+        with ThreadPoolExecutor(1) as pool:
+            running = happen(client)
+            note_canary(url)
+            waiter = pool.submit(client.get, f"/submissions/{running}", params={"wait": 60})
+            wait_for(lambda: sum(scrape(client)["kernel_grader_waiting_requests"].values()) == 1, 30, "a waiter")
+            after = scrape(client)
+            client.post(f"/submissions/{running}/cancel")
+            assert waiter.result().json()["status"] == "cancelled"
+        yield Scrapes(before, after)
 
 
-def happen(client: httpx.Client) -> None:
-    def send(code: str, wait: int, language: str = "triton") -> dict[str, Any]:
+def happen(client: httpx.Client) -> str:
+    """One of each ending; then one runs, whose id is returned, and others wait."""
+
+    def send(code: str, wait: int = 60, language: str = "triton") -> dict[str, Any]:
         body = {"task_id": TASK, "code": code, "language": language}
         answer: dict[str, Any] = client.post("/submissions", params={"wait": wait}, json=body).json()
         return answer
 
-    wait_for(lambda: len(client.get("/workers").json()["data"]) == 2, 60, "slots")
-    assert send(cuda_source(), 60, "cuda")["status"] == "completed"
-    assert send("import subprocess", 60)["verdict"] == "format_violation"
-    assert send(source("rejected_timing"), 60)["verdict"] == "rejected_timing"
+    for _ in range(2):  # the second time from the cache
+        assert send(cuda_source(), language="cuda")["status"] == "completed"
+    assert send("import subprocess")["verdict"] == "format_violation"
+    assert send(source("rejected_timing"))["verdict"] == "rejected_timing"
+    assert send(source("fault code=device_fault"))["status"] == "failed"
     client.get("/submissions/sub_none")
-    for salt in range(3):  # one runs, others wait
-        send(source("correct eval_s=30", salt), 0)
+    wait_for(lambda: client.get("/readyz").json()["workers"] == 2, 60, "the end of the quarantine")
+    ids = [send(source("correct eval_s=30", salt), 0)["id"] for salt in range(3)]
+    wait_for(lambda: client.get(f"/submissions/{ids[0]}").json()["status"] == "running", 60, "a grade that runs")
+    return str(ids[0])
 
 
 def note_canary(url: str) -> None:
@@ -71,25 +93,62 @@ def note_canary(url: str) -> None:
     with db.read() as session:
         slot = session.scalars(select(Slot)).first()
     assert slot is not None
-    jobs.note_canary(db, slot.id, slot.incarnation, {"kernels": {}, "drift_frac": 0.01})
+    found = {"kernels": {}, "drift_frac": 0.01, "noise_floor_frac": 0.002, "throttle": ["hot"]}
+    jobs.note_canary(db, slot.id, slot.incarnation, found)
     db.dispose()
 
 
 def scrape(client: httpx.Client) -> Samples:
-    found: Samples = defaultdict(list)
+    found: Samples = defaultdict(dict)
     for family in text_string_to_metric_families(client.get("/metrics").text):
         for sample in family.samples:
-            found[sample.name].append(sample.labels)
+            found[sample.name][tuple(sorted(sample.labels.items()))] = sample.value
     return found
 
 
-def test_every_metric_label_and_value_is_in_a_real_scrape(scraped: Samples) -> None:
+def families(samples: Samples) -> dict[str, Samples]:
+    """The samples of each of our metrics."""
+    found: dict[str, Samples] = defaultdict(dict)
+    for name, values in samples.items():
+        if name.startswith("kernel_grader_"):
+            found[re.sub(r"_(total|bucket|sum|count)$", "", name)][name] = values
+    return found
+
+
+def test_real_submissions_move_every_metric(scrapes: Scrapes) -> None:
+    before, after = families(scrapes.before), families(scrapes.after)
+    assert {name for name in after if after[name] == before.get(name)} == STEADY
+
+
+def test_what_happened_is_counted(scrapes: Scrapes) -> None:
+    def gained(name: str, **labels: str) -> float:
+        key = tuple(sorted(labels.items()))
+        return scrapes.after[name][key] - scrapes.before[name].get(key, 0.0)
+
+    assert gained("kernel_grader_verdicts_total", stage="timing", verdict="rejected_timing") == 1
+    assert gained("kernel_grader_rule_refusals_total", rule="no-model-new") == 1
+    assert gained("kernel_grader_rule_refusals_total", rule="claimed-time") == 1
+    assert gained("kernel_grader_build_extensions_total", cache="hit") == 1
+    assert gained("kernel_grader_build_extensions_total", cache="miss") == 1
+    assert gained("kernel_grader_attempts_total", kind="build", outcome="built") == 2
+    assert gained("kernel_grader_attempts_total", kind="grade", outcome="verdict") == 4
+    assert gained("kernel_grader_attempts_total", kind="grade", outcome="fault") == 2
+    assert gained("kernel_grader_endings_total", status="failed", verdict="") == 1
+    assert sum(scrapes.after["kernel_grader_slot_faults_total"].values()) == 2
+    assert gained("kernel_grader_queue_wait_seconds_count") == 5
+    assert gained("kernel_grader_phase_seconds_count", phase="build") == 2
+    assert sum(scrapes.after["kernel_grader_queue_depth"].values()) == 2
+    assert sum(scrapes.after["kernel_grader_slot_running"].values()) == 1
+
+
+def test_every_metric_label_and_value_is_in_a_real_scrape(scrapes: Scrapes) -> None:
     asked = 0
+    scraped = {name: [dict(labels) for labels in values] for name, values in scrapes.after.items()}
     for where, expression in expressions():
         labels: set[str] = set()
         for name, selector in METRIC.findall(expression):
             asked += 1
-            assert scraped[name], f"{where}: nothing called {name}"
+            assert scraped.get(name), f"{where}: nothing called {name}"
             labels |= {label for sample in scraped[name] for label in sample}
             for label, _, value in re.findall(r'(\w+)(=~?)"([^"]*)"', selector):
                 values = {sample.get(label) for sample in scraped[name]}
@@ -100,10 +159,9 @@ def test_every_metric_label_and_value_is_in_a_real_scrape(scraped: Samples) -> N
     assert asked > 30
 
 
-def test_every_metric_of_ours_is_shown_or_watched(scraped: Samples) -> None:
+def test_every_metric_of_ours_is_shown_or_watched(scrapes: Scrapes) -> None:
     shown = {name for _, expression in expressions() for name, _ in METRIC.findall(expression)}
-    families = {re.sub(r"_(bucket|sum|count)$", "", name) for name in scraped if name.startswith("kernel_grader_")}
-    unseen = {name for name in families if not any(seen.startswith(name) for seen in shown)}
+    unseen = {name for name in families(scrapes.after) if not any(seen.startswith(name) for seen in shown)}
     assert unseen == {"kernel_grader_unfinished"}  # the queue's depth by another cut
 
 
