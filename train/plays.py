@@ -15,9 +15,6 @@ from train.records import EpisodeRecord, Phase, TurnRecord
 
 # graded like any other, so that the verdict on an answer without code is the server's as well
 NO_CODE = "# the answer holds no code\n"
-REFUSED = "The source was refused before anything of it ran:\n"
-WARNED = "Warnings, which do not change the verdict:\n"
-RULE = re.compile(r"^- .*\[([a-z-]+)\]\. ", re.MULTILINE)
 # rules that tell of a mistake, not of a way around the task
 HARMLESS = frozenset({"syntax", "too-large", "nul-byte", "no-model-new", "no-kernel", "not-launched"})
 
@@ -109,7 +106,7 @@ class Play:
                 speedup=result.speedup if result else None,
                 roofline_frac=result.roofline_frac if result else None,
                 suspicious=bool(result and (result.suspicious or result.roofline_violation)),
-                rules=rules_of(feedback),
+                rules=tuple(result.raw.get("rules") or ()) if result else (),
                 feedback=feedback,
                 code_sha256=hashlib.sha256((code or NO_CODE).encode(errors="surrogatepass")).hexdigest(),
                 has_code=code is not None,
@@ -182,13 +179,6 @@ def suspicious_of(play: Play, stamp: Stamp) -> list[Mapping[str, Any]]:
         for turn, code in zip(play.turns, play.codes, strict=True)
         if turn.suspicious or turn.verdict == "rejected_timing" or set(turn.rules) - HARMLESS
     ]
-
-
-def rules_of(feedback: str) -> tuple[str, ...]:
-    """The static rules that refused a source, each once, read from the feedback; empty for any other text."""
-    if not feedback.startswith(REFUSED):
-        return ()
-    return tuple(dict.fromkeys(RULE.findall(feedback.partition(WARNED)[0])))
 
 
 def level_of(task_id: str) -> int:
