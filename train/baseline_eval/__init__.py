@@ -1,0 +1,1 @@
+"""How good a model is before (or after) training: any model over a split, several turns, every episode on file."""
