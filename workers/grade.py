@@ -40,7 +40,7 @@ def grade(here: Runtime, claim: Claim, begun: Callable[[], None]) -> str | None:
             lease.ending()
             return record(here, claim, outcome)
         except FenceLost as error:
-            log.warning("verdict_dropped", submission=claim.submission_id, detail=error.detail)
+            log.warning("verdict_dropped", detail=error.detail)
             return None
 
 
@@ -72,7 +72,7 @@ def _evaluate(here: Runtime, evaluator: ClosableEvaluator, claim: Claim, lease: 
         return fault
     except Exception as error:
         # whatever we did not foresee is ours: a submission must not be paid or punished for it
-        log.exception("evaluator_failed", submission=claim.submission_id)
+        log.exception("evaluator_failed")
         return GraderFault("internal_error", repr(error))
 
 
@@ -96,7 +96,7 @@ def record(here: Runtime, claim: Claim, outcome: Report | GraderFault) -> str | 
         try:
             ended = until_written(lambda: jobs.finish(here.db, claim.submission_id, claim.fence, outcome))
         except (SQLAlchemyError, ValueError, TypeError) as error:
-            log.exception("verdict_not_storable", submission=claim.submission_id)
+            log.exception("verdict_not_storable")
             return record(here, claim, GraderFault("unstorable_result", repr(error), retryable=False))
         here.evaluations.step(ended.submission, ended.episode)
         here.publisher.ended(ended.submission)

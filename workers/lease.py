@@ -1,5 +1,6 @@
 """Keeps one claim alive while it is graded, and ends the grade when the claim is lost."""
 
+import contextvars
 import threading
 import time
 from collections.abc import Callable
@@ -34,7 +35,9 @@ class Lease:
         self._look_now = False
         self._over = False
         self._ending = False
-        self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
+        # what its thread logs is about the claim too
+        context = contextvars.copy_context()
+        self._thread = threading.Thread(target=context.run, args=[self._run], name="lease", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -79,7 +82,7 @@ class Lease:
                 self._write(phase)
                 renew_at = time.monotonic() + renew_s
             except TRANSIENT as error:
-                log.warning("renewal_failed", submission=self._claim.submission_id, error=repr(error))
+                log.warning("renewal_failed", error=repr(error))
                 renew_at = time.monotonic() + LOOK_S
             except FenceLost as error:
                 self._lose(error)
@@ -87,7 +90,7 @@ class Lease:
 
     def _lose(self, error: FenceLost) -> None:
         if not self._ending:
-            log.warning("claim_lost", submission=self._claim.submission_id, detail=error.detail)
+            log.warning("claim_lost", detail=error.detail)
             self._abort()
 
     def _write(self, phase: str | None) -> None:

@@ -33,7 +33,7 @@ def fetch(here: Runtime, source: Submission) -> None:
         try:
             _fetch(here, product)
         except (*TRANSIENT, ValueError, OSError) as error:
-            log.warning("product_not_fetched", submission=source.submission_id, error=repr(error))
+            log.warning("product_not_fetched", error=repr(error))
 
 
 def _fetch(here: Runtime, product: Product) -> None:

@@ -33,7 +33,7 @@ class Watchers:
             self._connect(task.request.hostname)
             self._dispatcher.send("task-grading", uuid=task.request.id, kwargs=told, retry=False)
         except Exception as error:  # noqa: BLE001 - the broker's client raises what it likes; nothing depends on it
-            log.warning("event_not_sent", submission=claim.submission_id, error=repr(error))
+            log.warning("event_not_sent", error=repr(error))
             self._breaker.failed()
             self._disconnect()
         else:
