@@ -1,4 +1,7 @@
-"""`make demo`: one episode from prompt to reward, against a running server or one of its own."""
+"""`make demo`: one episode from prompt to reward, against a running server or one of its own.
+
+A server that asks for a key gets the one in KERNEL_GRADER_KEY.
+"""
 
 import os
 import sys
@@ -63,9 +66,16 @@ def is_ours(url: str) -> bool:
     return response.status_code == 200 and "API-Version" in response.headers
 
 
+def connect(url: str) -> httpx.Client:
+    """A client with the key of the environment, if there is one."""
+    key = os.environ.get("KERNEL_GRADER_KEY")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return httpx.Client(base_url=url, headers=headers, timeout=WAIT_S + 15, trust_env=False)
+
+
 def play(console: Console, url: str) -> bool:
     """Run the episode; whether both turns ended as they should."""
-    with httpx.Client(base_url=url, timeout=WAIT_S + 15, trust_env=False) as client:
+    with connect(url) as client:
         episode = call(client, "POST", "/episodes", {"task_id": TASK, "max_turns": len(KERNELS)})
         show_problem(console, episode)
         verdicts = []

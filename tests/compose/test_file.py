@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evaluator.sandbox.uids import LOCK_FOLDER
-from launcher.commands import REPOSITORY
+from launcher.commands import FLOWER_COLUMNS, REPOSITORY
 from tests.compose.reading import VARIABLE, Unset, fill, raw, read_env, services
 
 SERVICES = raw()["services"]
@@ -130,6 +130,10 @@ def test_ports_are_published_on_the_loopback_alone(variables: dict[str, str]) ->
     published = {name: service["ports"] for name, service in services(variables).items() if "ports" in service}
     assert set(published) == {"api", "flower", "prometheus", "grafana"}
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
+
+
+def test_flower_shows_what_it_shows_without_containers() -> None:
+    assert SERVICES["flower"]["environment"]["FLOWER_TASKS_COLUMNS"] == FLOWER_COLUMNS
 
 
 def test_every_setting_of_the_documentation_can_be_given() -> None:

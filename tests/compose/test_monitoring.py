@@ -13,6 +13,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import select
 
+from evaluator.run_time_rules import RunTimeRule
 from grading import jobs
 from grading.db import Database
 from grading.models import Slot
@@ -48,27 +49,32 @@ def expressions() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def scrapes() -> Iterator[Scrapes]:
-    settings = {"KERNEL_ENV_EVALUATOR": "mock", "KERNEL_ENV_BUILDERS": "1"}
+    settings = {"KERNEL_ENV_EVALUATOR": "mock", "KERNEL_ENV_BUILDERS": "1", "KERNEL_ENV_IDLE_LOOK_S": "0.5"}
     with (
         postgres.database() as url,
         OwnServer(DATABASE_URL=url, **settings) as server,
         httpx.Client(base_url=server.url, timeout=90, trust_env=False) as client,
     ):
-        wait_for(lambda: len(client.get("/workers").json()["data"]) == 2, 60, "slots")
+        wait_for(lambda: slot_states(client) == ["ready", "ready"], 60, "slots")
         before = scrape(client)
         with ThreadPoolExecutor(1) as pool:
-            running = happen(client)
+            running, *waiting = happen(client)
             note_canary(url)
             waiter = pool.submit(client.get, f"/submissions/{running}", params={"wait": 60})
             wait_for(lambda: sum(scrape(client)["kernel_grader_waiting_requests"].values()) == 1, 30, "a waiter")
             after = scrape(client)
-            client.post(f"/submissions/{running}/cancel")
+            for submission_id in (*waiting, running):
+                client.post(f"/submissions/{submission_id}/cancel")
             assert waiter.result().json()["status"] == "cancelled"
         yield Scrapes(before, after)
 
 
-def happen(client: httpx.Client) -> str:
-    """One of each ending; then one runs, whose id is returned, and others wait."""
+def slot_states(client: httpx.Client) -> list[str]:
+    return [slot["state"] for slot in client.get("/workers").json()["data"]]
+
+
+def happen(client: httpx.Client) -> list[str]:
+    """One of each ending; then one runs and others wait, whose ids are returned."""
 
     def send(code: str, wait: int = 60, language: str = "triton") -> dict[str, Any]:
         body = {"task_id": TASK, "code": code, "language": language}
@@ -81,10 +87,10 @@ def happen(client: httpx.Client) -> str:
     assert send(source("rejected_timing"))["verdict"] == "rejected_timing"
     assert send(source("fault code=device_fault"))["status"] == "failed"
     client.get("/submissions/sub_none")
-    wait_for(lambda: client.get("/readyz").json()["workers"] == 2, 60, "the end of the quarantine")
+    wait_for(lambda: slot_states(client) == ["ready", "ready"], 60, "the end of the quarantine")
     ids = [send(source("correct eval_s=30", salt), 0)["id"] for salt in range(3)]
     wait_for(lambda: client.get(f"/submissions/{ids[0]}").json()["status"] == "running", 60, "a grade that runs")
-    return str(ids[0])
+    return ids
 
 
 def note_canary(url: str) -> None:
@@ -118,6 +124,18 @@ def families(samples: Samples) -> dict[str, Samples]:
 def test_real_submissions_move_every_metric(scrapes: Scrapes) -> None:
     before, after = families(scrapes.before), families(scrapes.after)
     assert {name for name in after if after[name] == before.get(name)} == STEADY
+
+
+def test_every_metric_is_documented_with_its_labels(scrapes: Scrapes) -> None:
+    rows = re.findall(r"^\| `(kernel_grader_\w+)` \| (.*?) \|", (REPOSITORY / "docs" / "metrics.md").read_text(), re.M)
+    documented = {name: set(re.findall(r"`(\w+)`", labels)) for name, labels in rows}
+    found = {
+        name: {label for values in samples.values() for labels in values for label, _ in labels} - {"le"}
+        for name, samples in families(scrapes.after).items()
+    }
+    assert {re.sub(r"_total$", "", name): labels for name, labels in documented.items()} == found
+    rules = {str(rule) for rule in RunTimeRule}
+    assert rules <= set(re.findall(r"`([a-z-]+)`", (REPOSITORY / "docs" / "grading.md").read_text()))
 
 
 def test_what_happened_is_counted(scrapes: Scrapes) -> None:

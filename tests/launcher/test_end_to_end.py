@@ -13,6 +13,7 @@ import pytest
 
 from launcher.broker import free_port
 from launcher.commands import REPOSITORY
+from launcher.demo import connect
 from launcher.demo_server import OwnServer
 
 EXAMPLES = REPOSITORY / "examples"
@@ -74,6 +75,12 @@ def test_the_demo_runs_by_itself() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     for said in ("level1/19_ReLU", "incorrect", "feedback", "speedup", "reward"):
         assert said in done.stdout
+
+
+def test_the_demo_brings_the_key_that_a_server_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNEL_GRADER_KEY", "kg_one_two")
+    with connect("http://127.0.0.1:9") as client:
+        assert client.headers["Authorization"] == "Bearer kg_one_two"
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda path: path.stem)
