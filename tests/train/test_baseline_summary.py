@@ -6,7 +6,7 @@ from statistics import fmean
 import pytest
 
 from tests.train.made_up import episode, turn
-from train.baseline_eval.summary import at_least_one, summarize
+from train.baseline_eval.summary import at_least_one, latest, summarize
 
 
 @pytest.mark.parametrize(("n", "good", "k"), [(4, 1, 2), (5, 3, 2), (6, 0, 3), (3, 3, 1), (8, 2, 8)])
@@ -17,7 +17,7 @@ def test_at_least_one_is_the_share_of_all_draws(n: int, good: int, k: int) -> No
 
 def test_groups_and_tasks() -> None:
     first, second, third = "level1/19_ReLU", "level1/23_Softmax", "level2/76_Gemm_Add_ReLU"
-    summary = summarize(
+    episodes = latest(
         [
             episode(first, turn(1, "incorrect"), turn(2, "correct", 1.5), sample=0),
             episode(first, turn(1, None), sample=1),  # was played again:
@@ -25,9 +25,9 @@ def test_groups_and_tasks() -> None:
             episode(second, turn(1, "format_violation"), sample=0),
             episode(second, turn(1, "incorrect"), sample=1),
             episode(third, turn(1, None), sample=0),
-        ],
-        fast_p=(0.9, 1.0, 2.0),
+        ]
     )
+    summary = summarize(episodes, fast_p=(0.9, 1.0, 2.0))
     relu, softmax, gemm = summary.tasks
     assert (relu.samples, relu.correct, relu.pass_rate, relu.best_speedup, relu.suspicious) == (2, 2, 1.0, 1.5, 1)
     assert (softmax.samples, softmax.pass_rate, softmax.best_speedup, softmax.reward_mean) == (2, 0.0, None, 0.0)

@@ -15,7 +15,7 @@ from rich.console import Console
 from train.baseline_eval.endpoint import Endpoint
 from train.baseline_eval.evaluation import Evaluation, OtherSettings, evaluate
 from train.baseline_eval.models import Model, ModelError, Sampling
-from train.baseline_eval.summary import FAST_P, summarize
+from train.baseline_eval.summary import FAST_P, latest, summarize
 from train.baseline_eval.view import bar, headline, show
 from train.plays import Opening
 from train.recording import read_run
@@ -96,7 +96,7 @@ def summarize_(
 def _tell(folder: Path, fast_p: list[float] | None = None) -> None:
     """Tables for people on standard error; a line for everybody on standard output; all of it in `summary.json`."""
     try:
-        summary = summarize(read_run(folder), fast_p or FAST_P)
+        summary = summarize(latest(read_run(folder)), fast_p or FAST_P)
     except (BadRecord, FileNotFoundError) as error:
         console.print(str(error), markup=False)
         raise typer.Exit(1) from None

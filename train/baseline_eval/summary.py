@@ -71,13 +71,17 @@ def at_least_one(n: int, good: int, k: int) -> float:
     return 1.0 - math.comb(n - good, k) / math.comb(n, k)
 
 
-def summarize(episodes: Iterable[EpisodeRecord], fast_p: Sequence[float] = FAST_P) -> Summary:
-    """Of an episode that was played again only the last counts."""
-    latest = {(episode.task_id, episode.sample): episode for episode in episodes}
+def latest(episodes: Iterable[EpisodeRecord]) -> list[EpisodeRecord]:
+    """Each sample of each task once, in order; of one that was played again the last."""
+    return list({(episode.task_id, episode.sample): episode for episode in episodes}.values())
+
+
+def summarize(episodes: Sequence[EpisodeRecord], fast_p: Sequence[float] = FAST_P) -> Summary:
+    """Every episode counts as a sample of its own: see `latest`."""
     by_task: dict[str, list[EpisodeRecord]] = defaultdict(list)
-    for (task_id, _), episode in sorted(latest.items(), key=lambda item: (item[1].level, *item[0])):
-        by_task[task_id].append(episode)
-    levels = sorted({episode.level for episode in latest.values()})
+    for episode in sorted(episodes, key=lambda each: (each.level, each.task_id)):
+        by_task[episode.task_id].append(episode)
+    levels = sorted({episode.level for episode in episodes})
     groups = [
         _group(f"level {level}", [found for found in by_task.values() if found[0].level == level], fast_p)
         for level in levels
