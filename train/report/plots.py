@@ -148,7 +148,9 @@ def _dumbbells(
         axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.0f} %"))
     axes.grid(axis="x", color="#e6e8eb", lw=0.6)
     axes.set_axisbelow(True)
-    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    if len(found) > len(rows):
+        axes.set_title(f"the {len(rows)} of {len(found)} tasks that changed most", loc="left", fontsize=9)
+    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
     return figure
 
 
