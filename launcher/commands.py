@@ -8,8 +8,6 @@ from launcher.plan import HOST, Plan
 from launcher.process import Command
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-# which submission, and what came of it; an id of Celery's tells nobody anything
-FLOWER_COLUMNS = "name,state,kwargs,result,received,started,runtime,worker"
 
 
 def full_environment(command: Command) -> dict[str, str]:
@@ -48,9 +46,8 @@ def _builder(plan: Plan, number: int) -> Command:
 
 
 def _flower(plan: Plan, port: int) -> Command:
-    argv = ["-m", "celery", "-A", "workers.app", "flower", f"--address={HOST}", f"--port={port}"]
-    argv.append(f"--tasks_columns={FLOWER_COLUMNS}")
-    return Command("flower", [sys.executable, *argv], _without_secret(plan), quiet=True)
+    where = {"FLOWER_ADDRESS": HOST, "FLOWER_PORT": str(port)}
+    return Command("flower", [sys.executable, "-m", "launcher.flower"], {**_without_secret(plan), **where}, quiet=True)
 
 
 def _without_secret(plan: Plan) -> dict[str, str]:

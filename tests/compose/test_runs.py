@@ -22,6 +22,15 @@ FOREIGN = {"postgres", "prometheus", "grafana"}
 RELU = (REPOSITORY / "examples" / "relu.py").read_text()
 MARKER = "a-source-that-nobody-else-may-read"
 MISSING = "nvidia-smi does not find GPU 0"
+# what Flower's page asks for
+FIRST_PAGE = {
+    "draw": 1,
+    "start": 0,
+    "length": 15,
+    "search[value]": "",
+    "order[0][column]": 0,
+    "columns[0][data]": "name",
+}
 DRAINED = ("worker-cpu", "compile", "flower", "reaper", "api")
 
 
@@ -82,11 +91,15 @@ def test_the_file_grades_a_kernel(stack: Stack, variables: dict[str, str]) -> No
         metrics = client.get("/metrics", headers={"Authorization": f"Bearer {variables['METRICS_KEY']}"})
         assert 'kernel_grader_endings_total{status="completed",verdict="correct"} 1.0' in metrics.text
 
-    flower = f"http://127.0.0.1:{stack.environment('flower')['FLOWER_PORT']}/api/tasks"
-    with httpx.Client(trust_env=False, timeout=30) as client:
-        assert client.get(flower).status_code == 401
-        tasks = client.get(flower, auth=(variables["FLOWER_USER"], variables["FLOWER_PASSWORD"])).json()
-    assert [task["name"] for task in tasks.values()] == ["grade"]
+    flower = f"http://127.0.0.1:{stack.environment('flower')['FLOWER_PORT']}"
+    assert httpx.get(f"{flower}/tasks", trust_env=False).status_code == 401
+    login = (variables["FLOWER_USER"], variables["FLOWER_PASSWORD"])
+    with httpx.Client(base_url=flower, auth=login, trust_env=False, timeout=30) as client:
+        (task,) = client.get("/tasks/datatable", params=FIRST_PAGE).json()["data"]
+        shown = [task[name] for name in ("name", "state", "kwargs", "result")]
+        assert shown == ["grade", "SUCCESS", f"{graded['id']}, attempt 1", "correct"]
+        queues = ("gpu.cpu.compose.0", "compile")
+        wait_for(lambda: all(name in client.get("/broker").text for name in queues), 60, "queues in Flower")
 
     assert stack.stop("redis") == {"redis": 0}
     wait_for(lambda: "Connection refused" in stack.log("worker-cpu"), 60, "an outage", lambda: stack.log("worker-cpu"))
