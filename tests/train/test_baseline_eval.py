@@ -1,7 +1,10 @@
 """Evaluations of scripted models through real graders: what is asked, kept, gone on with and summed up."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -117,6 +120,29 @@ def test_a_conversation_that_the_model_has_no_room_for_ends(
     assert (turn.verdict, turn.has_code, turn.truncated, turn.tokens) == ("format_violation", False, True, 2)
     assert "max_tokens" not in model.asked[0]
     assert model.asked[0]["max_completion_tokens"] == 7
+
+
+def test_the_manuals_commands(server: OwnServer, tmp_path: Path) -> None:
+    manual = (REPOSITORY / "docs" / "trainers.md").read_text()
+    (commands,) = re.findall(r"^```sh name=baseline\n(.*?)^```$", manual, re.MULTILINE | re.DOTALL)
+    answers = iter([source("incorrect", "first"), *(source("correct speedup=1.5", n) for n in range(10_000))])
+    with scripted_model(lambda body: Said(fenced(next(answers)))) as model:
+        environ = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": str(REPOSITORY),
+            "KERNEL_GRADER_URL": server.url,
+            "MODEL_URL": model.url,
+            "NO_PROXY": "*",
+        }
+        done = subprocess.run(
+            ["sh", "-eu", "-c", commands], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=240
+        )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    tasks = len({each.task_id for each in read_file(tmp_path / "runs" / "before" / "rollouts-rank0.jsonl")})
+    assert lines[0] == lines[1] == f"{tasks} tasks, {4 * tasks} samples: pass@1 100.0 %, fast_1 100.0 %, reward 0.885"
+    assert lines[2].endswith("report.html")
 
 
 def test_a_model_of_transformers(server: OwnServer, tmp_path: Path) -> None:
