@@ -32,11 +32,14 @@ _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "LANG", 
 class Built:
     """What was built of one submission, one entry per architecture; `phases` maps names to seconds.
 
+    `compiled` counts the extensions that compilers made, `found` those that the cache had, over all architectures.
     The files are in the machine's cache (`EvaluatorConfig.extensions_dir`) under their hashes.
     """
 
     prebuilt: tuple[Prebuilt, ...]
     phases: Mapping[str, float] = field(default_factory=dict)
+    compiled: int = 0
+    found: int = 0
 
 
 class Builder(Protocol):
@@ -126,7 +129,8 @@ class BuildProcess:
                 raise GraderFault(str(fault["code"]), str(fault["detail"]), retryable=bool(fault["retryable"]))
             else:
                 made = tuple(Prebuilt.from_json(each) for each in message["prebuilt"])
-                return Built(made, {str(name): float(seconds) for name, seconds in message["phases"].items()})
+                phases = {str(name): float(seconds) for name, seconds in message["phases"].items()}
+                return Built(made, phases, int(message["compiled"]), int(message["found"]))
 
     def abort(self) -> None:
         """See Builder. Also ends any later `build`."""

@@ -4,12 +4,16 @@ from evaluator.verdicts import Verdict
 
 
 class SubmissionFault(Exception):
-    """The candidate is at fault: grading ends with `verdict`, and `feedback` tells the policy what to repair."""
+    """The candidate is at fault: grading ends with `verdict`, and `feedback` tells the policy what to repair.
 
-    def __init__(self, verdict: Verdict, feedback: str) -> None:
+    `rules` are the ids of those it broke (`evaluator.static.rules`, `evaluator.run_time_rules`); none for mistakes.
+    """
+
+    def __init__(self, verdict: Verdict, feedback: str, *rules: str) -> None:
         super().__init__(feedback)
         self.verdict = verdict
         self.feedback = feedback
+        self.rules = rules
 
 
 class GraderFault(Exception):

@@ -25,7 +25,8 @@ from evaluator.client import OnPhase
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import Cancelled, GraderFault
 from evaluator.report import Report, Timing
-from evaluator.static import check, render
+from evaluator.run_time_rules import RunTimeRule
+from evaluator.static import broken_rules, check, render
 from evaluator.submission import Submission
 from evaluator.verdicts import Verdict
 from evaluator.version import VERSION
@@ -47,6 +48,12 @@ DRAW = (
     Verdict.REJECTED_TIMING,
 )
 
+# what a judge most often finds with these verdicts
+MADE_UP_RULES: dict[Verdict, Sequence[str]] = {
+    Verdict.FORMAT_VIOLATION: (RunTimeRule.TORCH_IN_FORWARD,),
+    Verdict.REJECTED_TIMING: (RunTimeRule.CLAIMED_TIME,),
+}
+
 
 class MockEvaluator:
     """Implements `evaluator.client.Evaluator` in the calling process; one evaluation at a time."""
@@ -60,8 +67,9 @@ class MockEvaluator:
         started = time.monotonic()
         on_phase("format")
         findings = check(submission.code, submission.language, source_bytes_max=self._config.limits.source_bytes)
-        if any(finding.severity == "error" for finding in findings):
-            return self._report(Verdict.FORMAT_VIOLATION, render(findings), None, {"format": since(started)})
+        if broken := broken_rules(findings):
+            phases = {"format": since(started)}
+            return self._report(Verdict.FORMAT_VIOLATION, render(findings), None, phases, broken)
         outcome, options = directive(submission.code)
         fits = handover.take(submission.prebuilt, FINGERPRINT, self._config.extensions_dir)
         wanted = PHASES if fits is None else PHASES[1:]
@@ -73,7 +81,7 @@ class MockEvaluator:
             verdict, speedup = Verdict(outcome), number(options, "speedup", 2.0)
         timed = verdict is Verdict.CORRECT
         feedback = f"mock: {verdict}, made up from the source without running it"
-        return self._report(verdict, feedback, speedup if timed else None, phases)
+        return self._report(verdict, feedback, speedup if timed else None, phases, MADE_UP_RULES.get(verdict, ()))
 
     def abort(self) -> None:
         """See Evaluator."""
@@ -108,13 +116,20 @@ class MockEvaluator:
             phases[phase] = since(started)
         return phases
 
-    def _report(self, verdict: Verdict, feedback: str, speedup: float | None, phases: dict[str, float]) -> Report:
+    def _report(
+        self,
+        verdict: Verdict,
+        feedback: str,
+        speedup: float | None,
+        phases: dict[str, float],
+        rules: Sequence[str],
+    ) -> Report:
         timing = None
         if speedup is not None:
             interval = (speedup * (1 - SPREAD), speedup * (1 + SPREAD))
             timing = Timing(T_REF_MS, T_REF_MS / speedup, speedup, interval, pairs=10)
         environment = {**self.describe(), "device": "mock", "isolation": {}}
-        return Report(verdict, feedback, timing=timing, environment=environment, phases=phases)
+        return Report(verdict, feedback, timing=timing, environment=environment, phases=phases, rules=list(rules))
 
 
 def directive(code: str) -> tuple[str | None, dict[str, str]]:

@@ -15,7 +15,7 @@ from evaluator.errors import Cancelled, GraderFault
 from evaluator.mock import EVAL_MAX_S, FINGERPRINT, PHASES, MockEvaluator, directive, drawn, number, since
 from evaluator.prebuilt import Prebuilt, Product
 from evaluator.report import Report
-from evaluator.static import check
+from evaluator.static import broken_rules, check
 from evaluator.submission import Submission
 from evaluator.verdicts import Verdict
 from evaluator.version import VERSION
@@ -44,19 +44,22 @@ class MockBuilder:
         build_s = number(options, "build_s", self._config.mock_eval_s / len(PHASES))
         if self._aborted.wait(min(build_s, EVAL_MAX_S)):
             raise Cancelled("the mock build was aborted")
-        made = tuple(self._product(submission, architecture) for architecture in architectures)
-        return Built(made, {"build": since(started)})
+        made = [self._product(submission, architecture) for architecture in architectures]
+        found = sum(was_there for _, was_there in made)
+        return Built(tuple(each for each, _ in made), {"build": since(started)}, len(made) - found, found)
 
     def _refused(self, submission: Submission) -> bool:
         found = check(submission.code, submission.language, source_bytes_max=self._config.limits.source_bytes)
-        return any(finding.severity == "error" for finding in found)
+        return bool(broken_rules(found))
 
-    def _product(self, submission: Submission, architecture: str) -> Prebuilt:
+    def _product(self, submission: Submission, architecture: str) -> tuple[Prebuilt, bool]:
+        """And whether the cache had it."""
         content = f"mock {architecture}\n{submission.code}".encode("utf-8", "replace")
         digest = hashlib.sha256(content).hexdigest()
         product = Product(f"{digest[:32]}.extension.so", digest)
+        was_there = handover.kept(product, self._config.extensions_dir) is not None
         handover.keep(product, content, self._config.extensions_dir)
-        return Prebuilt(architecture, FINGERPRINT, (product,))
+        return Prebuilt(architecture, FINGERPRINT, (product,)), was_there
 
     def abort(self) -> None:
         """See Builder."""

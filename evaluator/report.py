@@ -62,7 +62,8 @@ class Report:
     """One verdict with everything that was measured on the way to it.
 
     `phases` maps a phase's name to its seconds. `environment` says where it was graded. `warnings` are findings
-    that do not change the verdict. An `audit` graded the reference itself, and is no ground for a reward.
+    that do not change the verdict, `rules` the ids of the rules that a refused submission broke. An `audit` graded the
+    reference itself, and is no ground for a reward.
     """
 
     verdict: Verdict
@@ -76,6 +77,7 @@ class Report:
     custom_kernel_share: float | None = None
     kernels: list[dict[str, Any]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
     environment: dict[str, Any] = field(default_factory=dict)
     phases: dict[str, float] = field(default_factory=dict)
     audit: bool = False
@@ -85,6 +87,8 @@ class Report:
             raise ValueError(f"a {self.verdict} report cannot hold a timing")
         if self.verdict is Verdict.CORRECT and self.timing is None:
             raise ValueError("a correct report needs a timing")
+        if self.rules and self.verdict is Verdict.CORRECT:
+            raise ValueError("what breaks a rule is not correct")
         if self.roofline_violation and self.verdict is not Verdict.REJECTED_TIMING:
             raise ValueError("an impossible time is rejected")
         _require_finite(
@@ -140,6 +144,7 @@ class Report:
             "custom_kernel_share": self.custom_kernel_share,
             "kernels": self.kernels,
             "warnings": self.warnings,
+            "rules": self.rules,
             **({"audit": True} if self.audit else {}),
         }
 

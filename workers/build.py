@@ -31,7 +31,7 @@ def build(here: Runtime, claim: Claim, begun: Callable[[], None]) -> str | None:
             lease.ending()
             return record(here, claim, outcome)
         except FenceLost as error:
-            log.warning("build_dropped", submission=claim.submission_id, detail=error.detail)
+            log.warning("build_dropped", detail=error.detail)
             return None
 
 
@@ -45,7 +45,7 @@ def _build(here: Runtime, builder: Builder, claim: Claim, lease: Lease) -> Built
         return fault
     except Exception as error:
         # whatever we did not foresee is ours: a submission must not be punished for it
-        log.exception("builder_failed", submission=claim.submission_id)
+        log.exception("builder_failed")
         return GraderFault("internal_error", repr(error))
 
 
@@ -53,8 +53,9 @@ def _hand_on(here: Runtime, claim: Claim, built: Built, lease: Lease) -> str:
     """The products first, so that whoever sees a row that is ready finds them. Raises FenceLost."""
     until_written(lambda: publish(here, built.prebuilt))
     lease.ending()
+    counts = {"compiled": built.compiled, "found": built.found}
     row = until_written(
-        lambda: jobs.make_ready(here.db, claim.submission_id, claim.fence, built.prebuilt, built.phases)
+        lambda: jobs.make_ready(here.db, claim.submission_id, claim.fence, built.prebuilt, built.phases, **counts)
     )
     here.evaluations.lifecycle("ready", row)
     ring_for(here, claim)

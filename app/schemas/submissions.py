@@ -113,6 +113,9 @@ class ResultSchema(Schema):
     custom_kernel_share = fields.Float(required=True, allow_none=True)
     kernels = fields.List(fields.Dict(), required=True)
     warnings = fields.List(fields.String(), required=True)
+    rules = fields.List(
+        fields.String(), required=True, metadata={"description": "Ids of the rules that a refused submission broke."}
+    )
 
 
 class TimingsSchema(Schema):

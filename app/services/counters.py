@@ -18,6 +18,7 @@ def today(tally: Tally) -> Iterator[Metric]:
         for what, name, about, labels in (
             ("attempts", "attempts", "Attempts of what ended, by outcome.", ["kind", "outcome"]),
             ("busy_ms", "slot_busy_seconds", "Time under attempts, over lanes.", ["slot", "kind"]),
+            ("extensions", "build_extensions", "Extensions that builders delivered, from cache or not.", ["cache"]),
             ("refusals", "rule_refusals", "Submissions refused, by rule.", ["rule"]),
         )
     }

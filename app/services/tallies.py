@@ -1,9 +1,10 @@
-"""Tallies of what ended today (UTC), for Prometheus: waits, phases, attempts, busy slots, refusals by rule.
+"""Tallies of what ended today (UTC), for Prometheus: waits, phases, attempts, busy slots, builds, refusals by rule.
 
 Every process starts its count at the same midnight, so that scrapes answered by different processes agree; to
 Prometheus the midnight is one more reset of a counter.
 """
 
+import json
 import re
 import threading
 from collections import Counter
@@ -12,7 +13,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, Float, and_, case, cast, func, select
 from sqlalchemy.orm import Session
 
-from evaluator.static.render import rules_of
 from evaluator.verdicts import Verdict
 from grading.clock import now_ms
 from grading.models import Attempt, Submission
@@ -53,7 +53,10 @@ def count(session: Session, after_ms: int, until_ms: int | None) -> Tally:
     ended = Submission.finished_at_ms > after_ms
     if until_ms is not None:
         ended = and_(ended, Submission.finished_at_ms <= until_ms)
-    return _waits(session, ended) + _phases(session, ended) + _attempts(session, ended) + _refusals(session, ended)
+    tally: Tally = Counter()
+    for part in (_waits, _phases, _attempts, _builds, _refusals):
+        tally += part(session, ended)
+    return tally
 
 
 def _waits(session: Session, ended: ColumnElement[bool]) -> Tally:
@@ -88,13 +91,21 @@ def _attempts(session: Session, ended: ColumnElement[bool]) -> Tally:
     return tally
 
 
+def _builds(session: Session, ended: ColumnElement[bool]) -> Tally:
+    """Extensions, by whether a builder's cache had them."""
+    sums = [func.sum(Submission.builds[name].as_integer()) for name in ("found", "compiled")]
+    found, compiled = session.execute(select(*sums).where(ended, Submission.builds.is_not(None))).one()
+    return Counter({("extensions", "hit"): int(found or 0), ("extensions", "miss"): int(compiled or 0)})
+
+
 def _refusals(session: Session, ended: ColumnElement[bool]) -> Tally:
-    refused = select(Submission.result).where(ended, Submission.verdict == Verdict.FORMAT_VIOLATION)
+    """By the rules that the results name; one submission may break several."""
+    rules = Submission.result["rules"].as_string().label("rules")
+    broken = select(rules).where(ended, Submission.verdict != Verdict.CORRECT).subquery()
     tally: Tally = Counter()
-    for result in session.scalars(refused):
-        tally.update(("refusals", rule) for rule in rules_of((result or {}).get("feedback") or "") or ["at-run-time"])
-    timing = select(func.count()).where(ended, Submission.verdict == Verdict.REJECTED_TIMING)
-    tally["refusals", "timing"] += session.scalar(timing) or 0
+    for listed, number in session.execute(select(broken.c.rules, func.count()).group_by(broken.c.rules)):
+        for rule in json.loads(listed or "[]"):  # releases before this one named none
+            tally["refusals", rule] += number
     return tally
 
 

@@ -38,7 +38,7 @@ def submission_view(row: Submission, queue: dict[str, Any] | None = None) -> dic
         "custom_id": row.custom_id,
         "labels": row.labels,
         "queue": queue,
-        "result": row.result,
+        "result": None if row.result is None else {"rules": [], **row.result},  # older releases named no rules
         "environment": row.environment,
         "timings": {
             "queue_wait_s": seconds_between(row.created_at_ms, row.started_at_ms),

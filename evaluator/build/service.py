@@ -19,19 +19,26 @@ from evaluator.version import VERSION
 
 
 def answer(order: dict[str, Any], on_phase: Callable[[str], None]) -> dict[str, Any]:
-    """`{"report"}`, `{"prebuilt", "phases"}` or `{"fault"}` for `{"config", "code", "language", "architectures"}`."""
+    """`{"report"}`, `{"fault"}` or what `Built` holds, for `{"config", "code", "language", "architectures"}`."""
     config = EvaluatorConfig.from_json(order["config"])
     clock = PhaseClock(on_phase, config.limits.run_s)
     warnings: list[str] = []
     try:
         with clock.phase("format"):
             warnings = require_format(order["code"], order["language"], config.limits)
-        made = _build(order["code"], order["language"], order["architectures"], config, clock)
-        return {"prebuilt": [each.to_json() for each in made], "phases": clock.phases}
+        made, counts = _build(order["code"], order["language"], order["architectures"], config, clock)
+        return {"prebuilt": [each.to_json() for each in made], "phases": clock.phases, **counts}
     except SubmissionFault as fault:
         feedback = trim_middle(fault.feedback, config.limits.feedback_bytes)
         environment = {"evaluator": config.kind, "grader": VERSION}
-        report = Report(fault.verdict, feedback, environment=environment, phases=clock.phases, warnings=warnings)
+        report = Report(
+            fault.verdict,
+            feedback,
+            environment=environment,
+            phases=clock.phases,
+            warnings=warnings,
+            rules=list(fault.rules),
+        )
         return {"report": report.to_json()}
     except GraderFault as fault:
         return {"fault": {"code": fault.code, "detail": fault.detail, "retryable": fault.retryable}}
@@ -42,12 +49,15 @@ def answer(order: dict[str, Any], on_phase: Callable[[str], None]) -> dict[str, 
 
 def _build(
     code: str, language: Language, wanted: Sequence[str], config: EvaluatorConfig, clock: PhaseClock
-) -> list[Prebuilt]:
-    """Raises the fault of the first architecture where none of them can be built.
+) -> tuple[list[Prebuilt], dict[str, int]]:
+    """What was made, and how much of it was `compiled` and how much `found` in the cache.
+
+    Raises the fault of the first architecture where none of them can be built.
 
     What compiles for some only is left to the device that takes it, which builds again and says what is wrong there.
     """
-    made, faults, compiled = [], [], 0
+    made, faults = [], []
+    counts = {"compiled": 0, "found": 0}
     for architecture in wanted if language == "cuda" else ():
         with clock.phase("build"):
             try:
@@ -62,9 +72,10 @@ def _build(
                 faults.append(fault)
                 continue
             made.append(handover.give(result, architecture, config.extensions_dir))
-            compiled += result.compiled
-    if compiled:
+            counts["compiled"] += result.compiled
+            counts["found"] += len(result.artifacts) - result.compiled
+    if counts["compiled"]:
         ArtifactCache(config.extensions_dir).prune(config.limits.build_cache_bytes)
     if faults and not made:
         raise faults[0]
-    return made
+    return made, counts

@@ -31,6 +31,7 @@ from evaluator.judge.reference import Reference, tensors, total_bytes
 from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.work import count_work
 from evaluator.roofline.model import Work
+from evaluator.run_time_rules import RunTimeRule
 from evaluator.tasks.special_inputs import NOTHING_SPECIAL, SpecialInputs
 from evaluator.tensorspec import align
 from evaluator.verdicts import Verdict
@@ -189,7 +190,8 @@ class Bench:
         closeness = [self._checked(answer, i, inputs, seeds[i], how) for i, inputs in enumerate(drawn)]
         digests, digest_ms = self.exchange.digests(answer)
         if digests != answer.digests:
-            raise SubmissionFault(Verdict.INCORRECT, "the output changed after forward had returned")
+            feedback = "the output changed after forward had returned"
+            raise SubmissionFault(Verdict.INCORRECT, feedback, RunTimeRule.LATE_OUTPUT)
         return CheckedCall(
             answer.claim_ms,
             answer.wall_ms(digest_ms),

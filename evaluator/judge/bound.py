@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from evaluator.errors import SubmissionFault
 from evaluator.judge.call import CheckedCall
 from evaluator.judge.statistics import quantile
+from evaluator.run_time_rules import RunTimeRule
 from evaluator.verdicts import Verdict
 
 # What is not the call's own in the judge's time can only lengthen it, so the quicker calls tell most.
@@ -51,6 +52,7 @@ class Bound:
             raise SubmissionFault(
                 Verdict.REJECTED_TIMING,
                 f"the call took {bound_ms:.4g} ms by the judge's clock, while its process claims {claim_ms:.4g} ms",
+                RunTimeRule.CLAIMED_TIME,
             )
 
     def _wall_ms(self, reference: Sequence[CheckedCall], candidate: Sequence[CheckedCall]) -> float:

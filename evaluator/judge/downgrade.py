@@ -5,6 +5,7 @@ from evaluator.errors import SubmissionFault
 from evaluator.judge.bench import Bench
 from evaluator.judge.call import CallSeeds, CheckedCall, Variant
 from evaluator.judge.precision import ERROR_FLOOR, ERROR_RATIO_MAX
+from evaluator.run_time_rules import RunTimeRule
 from evaluator.verdicts import Verdict
 
 
@@ -29,6 +30,7 @@ class PrecisionCheck:
                 f"precision_downgrade: the relative L2 error is {call.relative_l2:.3g}, {ratio:.3g} times the unit "
                 f"that fp32 inputs with TF32 products are granted (limit {ERROR_RATIO_MAX:g}). Keep inputs, weights "
                 "and accumulators in fp32; do not round them to bf16 or fp16.",
+                RunTimeRule.PRECISION,
             )
         if 0 < ratio <= ERROR_RATIO_MAX:
             self._granted = ERROR_RATIO_MAX * call.relative_l2 / ratio

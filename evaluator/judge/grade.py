@@ -118,7 +118,7 @@ class Judge:
         except SubmissionFault as fault:
             if fault.verdict in MAY_BE_THE_DEVICE and self._device.name == "cuda":
                 self.probe()
-            report = Report(fault.verdict, fault.feedback)
+            report = Report(fault.verdict, fault.feedback, rules=list(fault.rules))
         environment = {
             **self.describe(),
             **report.environment,

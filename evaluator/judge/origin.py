@@ -14,6 +14,7 @@ from evaluator.judge.trials import call_seeds
 from evaluator.limits import Limits
 from evaluator.own_kernels import own_kernel_names
 from evaluator.provenance import Provenance, attribute
+from evaluator.run_time_rules import RunTimeRule
 from evaluator.static.source import Source
 from evaluator.static.syntax import parse
 from evaluator.submission import Submission
@@ -80,6 +81,7 @@ class OriginCheck:
                 Verdict.REJECTED_TIMING,
                 f"the kernels of a traced call took {provenance.total_ms:.4g} ms, timed calls {t_new_ms:.4g} ms: "
                 "what is timed has to be what is traced",
+                RunTimeRule.SLOWER_WHEN_TRACED,
             )
         apart = abs(provenance.total_ms - t_new_ms)
         suspicious = apart > TRACE_AGREEMENT_FRAC * t_new_ms and apart > 0.05
@@ -105,23 +107,24 @@ class OriginCheck:
                 Verdict.REJECTED_TIMING,
                 f"kernels ran outside of the time between the call's events: {listed}. Launch them on the current "
                 "stream, or let your stream wait for it first and it for your stream last",
+                RunTimeRule.KERNELS_BESIDE,
             )
 
     def _require_own_work(self, provenance: Provenance) -> None:
         if not provenance.own_share:
-            raise SubmissionFault(
-                Verdict.FORMAT_VIOLATION, "none of the kernels that ran was defined in the submission"
-            )
+            feedback = "none of the kernels that ran was defined in the submission"
+            raise SubmissionFault(Verdict.FORMAT_VIOLATION, feedback, RunTimeRule.NO_OWN_KERNEL)
         if torch_ops_denied(self._submission.task_id):
             if provenance.foreign:
                 listed = ", ".join(name[:120] for name in provenance.foreign[:4])
                 feedback = f"kernels ran that the submission does not define: {listed}. Write them yourself."
-                raise SubmissionFault(Verdict.FORMAT_VIOLATION, feedback)
+                raise SubmissionFault(Verdict.FORMAT_VIOLATION, feedback, RunTimeRule.FOREIGN_KERNEL)
         elif provenance.own_share < self._limits.custom_kernel_share_min:
             raise SubmissionFault(
                 Verdict.FORMAT_VIOLATION,
                 f"the submission's own kernels did {provenance.own_share:.1%} of the work; "
                 f"at least {self._limits.custom_kernel_share_min:.0%} is asked for",
+                RunTimeRule.KERNEL_SHARE,
             )
 
     def _require_kernels_matter(self) -> None:
@@ -136,6 +139,5 @@ class OriginCheck:
             if fault.verdict is Verdict.FORMAT_VIOLATION:
                 raise
             return
-        raise SubmissionFault(
-            Verdict.FORMAT_VIOLATION, "the result is right without any of the submission's kernels: they do no work"
-        )
+        feedback = "the result is right without any of the submission's kernels: they do no work"
+        raise SubmissionFault(Verdict.FORMAT_VIOLATION, feedback, RunTimeRule.DECOY)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.errors import Cancelled, GraderFault, SubmissionFault
+from evaluator.run_time_rules import RunTimeRule
 from evaluator.verdicts import Verdict
 from evaluator.wire import Channel, DeadlinePassed, Interrupted, PeerClosed, WireError
 
@@ -21,6 +22,7 @@ FAULT_VERDICTS = {
     "output": Verdict.INCORRECT,
     "format": Verdict.FORMAT_VIOLATION,
 }
+_RULES = {"format": (RunTimeRule.TORCH_IN_FORWARD,)}
 _PREFIX = {"memory": "out of memory: "}
 _SUFFIX = {
     "format": "\nDuring forward torch may only allocate, make views, change layout, cast, fill, copy, concatenate and "
@@ -234,7 +236,8 @@ class RunnerLink:
         kind, text = reply.get("kind"), reply.get("text")
         if not isinstance(kind, str) or kind not in FAULT_VERDICTS or not isinstance(text, str):
             return self._out_of_turn()
-        return self._fault(FAULT_VERDICTS[kind], _PREFIX.get(kind, "") + text + _SUFFIX.get(kind, ""))
+        feedback = _PREFIX.get(kind, "") + text + _SUFFIX.get(kind, "")
+        return self._fault(FAULT_VERDICTS[kind], feedback, *_RULES.get(kind, ()))
 
     def _out_of_turn(self) -> Exception:
         self.kill()
@@ -242,10 +245,10 @@ class RunnerLink:
             Verdict.RUNTIME_ERROR, "the candidate's process sent something that is no answer to the request"
         )
 
-    def _fault(self, verdict: Verdict, feedback: str) -> Exception:
+    def _fault(self, verdict: Verdict, feedback: str, *rules: str) -> Exception:
         if self._trusted:
             return GraderFault("reference_failed", f"{verdict}: {feedback}", retryable=verdict is not Verdict.TIMEOUT)
-        return SubmissionFault(verdict, feedback)
+        return SubmissionFault(verdict, feedback, *rules)
 
 
 def _kernels(value: Any) -> tuple[tuple[str, float], ...]:

@@ -20,6 +20,7 @@ from evaluator.judge.trials import WEIGHT_DRAWS, call_seeds, construct, timed_va
 from evaluator.limits import Limits
 from evaluator.report import Timing
 from evaluator.reward import LOG2_SPEEDUP_MAX, LOG2_SPEEDUP_MIN
+from evaluator.run_time_rules import RunTimeRule
 from evaluator.verdicts import Verdict
 
 WARM_UP_MIN_CALLS = 5
@@ -186,7 +187,8 @@ class PairedTiming:
             return self._reference_call(label, "tf32")
         call = self._checked(1, label)
         if not CLAIM_MIN_MS <= call.claim_ms <= call.wall_ms:
-            raise SubmissionFault(Verdict.REJECTED_TIMING, "the time that the candidate's process claims is impossible")
+            feedback = "the time that the candidate's process claims is impossible"
+            raise SubmissionFault(Verdict.REJECTED_TIMING, feedback, RunTimeRule.CLAIMED_TIME)
         return call
 
     def _reference_call(self, label: str, precision: str) -> CheckedCall:
@@ -227,7 +229,7 @@ class PairedTiming:
         while time.monotonic() < end:
             if self._bench.device.flushed_alone():
                 text = "kernels of the submission ran on the device between its calls, beside those of the reference"
-                return SubmissionFault(Verdict.REJECTED_TIMING, text)
+                return SubmissionFault(Verdict.REJECTED_TIMING, text, RunTimeRule.BETWEEN_CALLS)
         return GraderFault("device_busy", "something that is not the submission's keeps the device from being idle")
 
 

@@ -5,6 +5,7 @@ from evaluator.limits import Limits
 from evaluator.report import Report, Roofline, Timing
 from evaluator.roofline.model import Work, compute_floor_ms, memory_floor_ms, roofline
 from evaluator.roofline.peaks import Peaks
+from evaluator.run_time_rules import RunTimeRule
 from evaluator.verdicts import Verdict
 
 
@@ -28,7 +29,15 @@ def judgement(
             f"{timing.t_new_ms:.4g} ms is less than the {floor_ms:.4g} ms that {what} on this GPU: "
             "the work cannot have been done"
         )
-        return Report(Verdict.REJECTED_TIMING, feedback, timing, line, roofline_violation=True, suspicious=True)
+        return Report(
+            Verdict.REJECTED_TIMING,
+            feedback,
+            timing,
+            line,
+            roofline_violation=True,
+            suspicious=True,
+            rules=[RunTimeRule.ROOFLINE],
+        )
     suspicious |= timing.t_new_ms < limits.roofline_reject_frac * max(memory_ms, compute_ms)
     return Report(Verdict.CORRECT, _praise(timing, line), timing, line, suspicious=suspicious)
 

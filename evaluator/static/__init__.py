@@ -4,7 +4,7 @@ For feedback only: no defence depends on it, and words in comments, strings and 
 """
 
 from evaluator.static.check import check
-from evaluator.static.finding import Finding, Severity
+from evaluator.static.finding import Finding, Severity, broken_rules
 from evaluator.static.render import render
 
-__all__ = ["Finding", "Severity", "check", "render"]
+__all__ = ["Finding", "Severity", "broken_rules", "check", "render"]

@@ -1,5 +1,6 @@
 """What the static check says about one place in a submission."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,3 +16,8 @@ class Finding:
     message: str
     remedy: str
     severity: Severity
+
+
+def broken_rules(findings: Iterable[Finding]) -> list[str]:
+    """The rules that refuse a source, each once; none where there are only warnings."""
+    return list(dict.fromkeys(found.rule for found in findings if found.severity == "error"))

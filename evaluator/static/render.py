@@ -1,6 +1,5 @@
 """Static findings as the feedback that the policy reads."""
 
-import re
 from collections.abc import Sequence
 
 from evaluator.static.finding import Finding
@@ -8,8 +7,6 @@ from evaluator.static.finding import Finding
 FINDINGS_MAX = 20
 REFUSED = "The source was refused before anything of it ran:\n"
 WARNED = "Warnings, which do not change the verdict:\n"
-# the last bracket of a line is the rule's: what stands before it may quote the source
-RULE = re.compile(r"^- .*\[([a-z-]+)\]\. ", re.MULTILINE)
 
 
 def render(findings: Sequence[Finding]) -> str:
@@ -22,13 +19,6 @@ def render(findings: Sequence[Finding]) -> str:
     if warnings:
         parts.append(WARNED + _lines(warnings))
     return "\n".join(parts)
-
-
-def rules_of(feedback: str) -> list[str]:
-    """The rules that refused a source, each once, read from what `render` wrote; empty for any other text."""
-    if not feedback.startswith(REFUSED):
-        return []
-    return list(dict.fromkeys(RULE.findall(feedback.partition(WARNED)[0])))
 
 
 def _lines(findings: Sequence[Finding]) -> str:

@@ -49,7 +49,14 @@ def follows_build(session: Session, row: Submission) -> bool:
 
 
 def make_ready(
-    db: Database, submission_id: str, fence: int, made: Sequence[Prebuilt], phases: Mapping[str, float]
+    db: Database,
+    submission_id: str,
+    fence: int,
+    made: Sequence[Prebuilt],
+    phases: Mapping[str, float],
+    *,
+    compiled: int = 0,
+    found: int = 0,
 ) -> Submission:
     """Hand a built row on to the graders, once its products are stored; ring for it after this returns.
 
@@ -62,7 +69,8 @@ def make_ready(
         if row.fence != fence or row.status is not SubmissionStatus.COMPILING:
             raise FenceLost(f"submission {submission_id} is {row.status} under fence {row.fence}")
         close_attempt(session, row, AttemptEnd.BUILT)
-        row.builds = {"prebuilt": [each.to_json() for each in made], "phases": dict(phases)}
+        prebuilt = [each.to_json() for each in made]
+        row.builds = {"prebuilt": prebuilt, "phases": dict(phases), "compiled": compiled, "found": found}
         row.status, row.lane = SubmissionStatus.READY, built(row.lane)
         leave_queue(row)
         session.flush()

@@ -8,6 +8,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from evaluator.errors import GraderFault
 from evaluator.report import Report
+from evaluator.run_time_rules import RunTimeRule
 from evaluator.verdicts import Verdict
 from grading.clock import db_now_ms
 from grading.db import Database
@@ -31,7 +32,7 @@ def to_blame(submission: Submission, fault: GraderFault) -> bool:
 def verdict(kept_from_running: bool = False) -> Report:
     """The verdict over a source that is to blame."""
     note = "Not run again: it was tried within the last hour. " if kept_from_running else ""
-    return Report(Verdict.RUNTIME_ERROR, note + FEEDBACK)
+    return Report(Verdict.RUNTIME_ERROR, note + FEEDBACK, rules=[RunTimeRule.DANGEROUS])
 
 
 def is_dangerous(db: Database, code: str) -> bool:

@@ -1,48 +1,46 @@
 """What is counted of the day: exactly what ended, once, in the right buckets, whatever a submission calls things."""
 
 import time
+from dataclasses import replace
 
 from prometheus_client.core import Metric
 
 from app.services.gauges import DatabaseCollector
 from app.services.tallies import DayTallies, count
-from evaluator.static import check, render
-from evaluator.static.render import rules_of
+from evaluator.run_time_rules import RunTimeRule
 from evaluator.verdicts import Verdict
 from grading import jobs
 from grading.db import Database
+from grading.models import Slot
 from grading.settings import Leases
-from tests.grading.support import must_claim, open_slot, report, submit
+from tests.grading.support import must_claim, open_builder, open_slot, report, submit
 
 
 def samples(metrics: dict[str, Metric], name: str) -> dict[tuple[str, ...], float]:
     return {(s.name.removeprefix("kernel_grader_"), *s.labels.values()): s.value for s in metrics[name].samples}
 
 
-def grade(db: Database, slot: str, verdict: Verdict, phases: dict[str, float], feedback: str = "said") -> None:
+def grade(db: Database, slot: Slot, verdict: Verdict, phases: dict[str, float], *rules: str) -> None:
     submit(db)
     claim = must_claim(db, slot)
     time.sleep(0.002)  # busy for at least a millisecond
-    made = report(verdict)
-    object.__setattr__(made, "phases", phases)
-    object.__setattr__(made, "feedback", feedback)
-    jobs.finish(db, claim.submission_id, claim.fence, made)
+    jobs.finish(db, claim.submission_id, claim.fence, replace(report(verdict), phases=phases, rules=list(rules)))
 
 
 def test_the_day_is_counted_by_rule_phase_wait_and_attempt(db: Database) -> None:
     slot, tallies = open_slot(db), DayTallies()
     grade(db, slot, Verdict.CORRECT, {"timing": 0.7, "compile hostile_1": 1.0, "x" * 99: 1.0, "format": 0.001})
-    refused = render(check("import subprocess\nx = '[patching]. '\n", "triton"))
-    grade(db, slot, Verdict.FORMAT_VIOLATION, {"format": 0.2}, refused)
-    grade(db, slot, Verdict.FORMAT_VIOLATION, {}, "torch.relu was called in forward")
+    grade(db, slot, Verdict.FORMAT_VIOLATION, {"format": 0.2}, "no-model-new", "escape")
+    grade(db, slot, Verdict.FORMAT_VIOLATION, {}, "no-model-new")
+    grade(db, slot, Verdict.INCORRECT, {}, RunTimeRule.PRECISION)
+    grade(db, slot, Verdict.INCORRECT, {})
     with db.read() as session:
         first = tallies.read(session)
         assert first == tallies.read(session)
         assert first == DayTallies().read(session), "another process counts otherwise"
         assert not count(session, 2**60, None)
-    assert first["refusals", "at-run-time"] == 1
-    assert first["refusals", "no-model-new"] == 1
-    assert ("refusals", "patching") not in first
+    refusals = {key[1]: number for key, number in first.items() if key[0] == "refusals"}
+    assert refusals == {"no-model-new": 2, "escape": 1, "precision-downgrade": 1}
 
     metrics = {metric.name: metric for metric in DatabaseCollector(db).collect()}
     phases = samples(metrics, "kernel_grader_phase_seconds")
@@ -51,14 +49,28 @@ def test_the_day_is_counted_by_rule_phase_wait_and_attempt(db: Database) -> None
     assert phases["phase_seconds_bucket", "timing", "1.0"] == 1
     assert phases["phase_seconds_count", "format"] == phases["phase_seconds_bucket", "format", "+Inf"] == 2
     waits = samples(metrics, "kernel_grader_queue_wait_seconds")
-    assert waits["queue_wait_seconds_count",] == 3
-    assert samples(metrics, "kernel_grader_attempts")["attempts_total", "grade", "verdict"] == 3
+    assert waits["queue_wait_seconds_count",] == 5
+    assert samples(metrics, "kernel_grader_attempts")["attempts_total", "grade", "verdict"] == 5
     assert samples(metrics, "kernel_grader_verdicts") == {
         ("verdicts_total", "ok", "correct"): 1,
         ("verdicts_total", "format", "format_violation"): 2,
+        ("verdicts_total", "correctness", "incorrect"): 2,
     }
     busy = samples(metrics, "kernel_grader_slot_busy_seconds")
     assert busy == {("slot_busy_seconds_total", slot.id, "grade"): first["busy_ms", slot.id, "grade"] / 1000}
+
+
+def test_extensions_are_counted_by_whether_the_cache_had_them(db: Database) -> None:
+    slot, builder = open_slot(db), open_builder(db)
+    for compiled, found in ((2, 0), (0, 2), (1, 1)):
+        submit(db, language="cuda")
+        built = must_claim(db, builder)
+        jobs.make_ready(db, built.submission_id, built.fence, [], {"build": 1.0}, compiled=compiled, found=found)
+        claim = must_claim(db, slot)
+        jobs.finish(db, claim.submission_id, claim.fence, report())
+    metrics = {metric.name: metric for metric in DatabaseCollector(db).collect()}
+    found_by = samples(metrics, "kernel_grader_build_extensions")
+    assert found_by == {("build_extensions_total", "hit"): 3, ("build_extensions_total", "miss"): 3}
 
 
 def test_the_midnight_begins_anew(db: Database) -> None:
@@ -87,10 +99,3 @@ def test_what_a_canary_found_is_told_per_slot(db: Database) -> None:
     metrics = {metric.name: metric for metric in DatabaseCollector(db).collect()}
     assert samples(metrics, "kernel_grader_canary_drift_frac") == {("canary_drift_frac", slot.id): 0.25}
     assert samples(metrics, "kernel_grader_canary_throttled") == {("canary_throttled", slot.id): 1.0}
-
-
-def test_rules_are_those_that_refused_whatever_the_source_says() -> None:
-    findings = check("import subprocess\nimport os\neval('[patching]. ')\n", "triton")
-    wanted = {found.rule for found in findings if found.severity == "error"}
-    assert set(rules_of(render(findings))) == wanted
-    assert rules_of("- line 1: [patching]. ") == []

@@ -17,10 +17,12 @@ from evaluator.report import Report
 from evaluator.reward import CORRECT_MIN, reward
 from evaluator.sandbox import kernel
 from evaluator.submission import Language, Submission
+from evaluator.verdicts import Verdict
 from tests.attacks.corpus import Attack
 
 ROOT = Path(__file__).parents[2]
 PARTIAL = 0.05
+REFUSALS = (Verdict.FORMAT_VIOLATION, Verdict.REJECTED_TIMING)
 CANARY = "canary-2718281828"
 # Interpreted kernels are all far slower than the reference, and on a GPU the copying ones are as fast as it is.
 PAYS_MOST = {"cpu": CORRECT_MIN, "cuda": 0.65}
@@ -108,6 +110,7 @@ def wrongs(report: Report, attack: Attack) -> list[str]:
         most = PAYS_MOST[str(report.environment["device"])]
     found = {
         f"verdict {report.verdict}": report.verdict not in attack.verdicts,
+        "no rule is named": report.verdict in REFUSALS and not report.rules,
         f"paid {paid(report)}": paid(report) > most and not attack.remains,
         "a secret in the feedback": CANARY in report.feedback,
         "a wall is open": "RuntimeError: BREACH" in report.feedback,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evaluator.static import check
+from evaluator.static import broken_rules, check
 from evaluator.verdicts import Verdict
 from tests.attacks.bench import Grader, grader, paid, wrongs
 from tests.attacks.corpus import CORPUS, CPU, Attack
@@ -43,10 +43,11 @@ def nothing_is_left(judge: Grader) -> Iterator[None]:
 
 @pytest.mark.parametrize("attack", CPU, ids=lambda attack: attack.name)
 def test_attack_is_not_paid_and_the_next_one_is(attack: Attack, judge: Grader) -> None:
-    assert any(found.severity == "error" for found in check(attack.code, attack.language)) is attack.caught
+    broken = broken_rules(check(attack.code, attack.language))
+    assert bool(broken) is attack.caught
     if attack.caught:
         report = judge.grade(attack.code, attack.task, attack.language)
-        assert (report.verdict, paid(report)) == (Verdict.FORMAT_VIOLATION, 0.0)
+        assert (report.verdict, paid(report), report.rules) == (Verdict.FORMAT_VIOLATION, 0.0, broken)
     report = judge.grade_unchecked(attack.code, attack.task, attack.language)
     assert wrongs(report, attack) == [], report.feedback
     assert judge.honest().verdict is Verdict.CORRECT

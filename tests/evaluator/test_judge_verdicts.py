@@ -140,6 +140,10 @@ WRONG: dict[str, tuple[str, Verdict, str]] = {
         r"aten::relu was called during forward \(line {line}: return torch.relu\(x\)\)",
     ),
 }  # fmt: skip
+RULES = {
+    "half precision": ["precision-downgrade"], "torch in forward": ["torch-in-forward"], "syntax": ["syntax"],
+    "torch in a long line": ["torch-in-forward"], "no ModelNew": ["no-model-new"], "fallback": ["torch-in-forward"],
+}  # fmt: skip
 MARKED = {
     "torch in forward": "return torch.nn", "error at import": "raise ValueError", "error in __init__": "raise KeyError",
     "error in forward": "raise OSError", "error in a helper": "t.no_such_thing", "exit": "raise SystemExit",
@@ -164,6 +168,7 @@ def test_wrong_kernels(judge: WarmJudge, name: str) -> None:
         assert re.search(rf"\bline {line}\b", report.feedback), report.feedback
     assert (report.verdict, bool(re.search(says, report.feedback, re.DOTALL))) == (verdict, True), report.feedback
     assert report.timing is None
+    assert report.rules == RULES.get(name, [])
     assert len(report.feedback.encode()) <= judge.config.limits.feedback_bytes
 
 
@@ -210,7 +215,7 @@ class ModelNew(torch.nn.Module):
 def test_a_kernel_that_nobody_needs_is_found_out(judge: WarmJudge) -> None:
     """On level 3 torch may do what the kernels do not; it may not do all of it."""
     report = judge.grade(DECOY, "level3/1_MLP")
-    assert report.verdict is Verdict.FORMAT_VIOLATION
+    assert (report.verdict, report.rules) == (Verdict.FORMAT_VIOLATION, ["decoy"])
     assert "right without any of the submission's kernels" in report.feedback
 
 

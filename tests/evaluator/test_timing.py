@@ -162,7 +162,7 @@ def test_impossible_claims_are_rejected(claim: Callable[[float], float], says: s
     bench, gate = ScriptedBench(steady(120.0), steady(100.0), claim), Gate()
     with pytest.raises(SubmissionFault, match=says) as caught:
         timing(bench, gate).run()
-    assert caught.value.verdict is Verdict.REJECTED_TIMING
+    assert (caught.value.verdict, caught.value.rules) == (Verdict.REJECTED_TIMING, ("claimed-time",))
     assert gate.moves == ["freeze", "thaw"]
 
 
