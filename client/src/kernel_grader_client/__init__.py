@@ -16,13 +16,14 @@ from kernel_grader_client.errors import (
 )
 from kernel_grader_client.items import Ended, Item
 from kernel_grader_client.models import EpisodeState, Failure, Place, Result, Submission, Turn
-from kernel_grader_client.records import Attempt, Leader, Meta, Queue, Run, Task, TaskDetail, Worker
+from kernel_grader_client.records import Attempt, Audit, Kind, Leader, Meta, Queue, Run, Task, TaskDetail, Worker
 from kernel_grader_client.wire import VERSION as __version__
 
 __all__ = [
     "AsyncEpisode",
     "AsyncKernelGrader",
     "Attempt",
+    "Audit",
     "Conflict",
     "Ended",
     "Episode",
@@ -31,6 +32,7 @@ __all__ = [
     "Item",
     "KernelGrader",
     "KernelGraderError",
+    "Kind",
     "Leader",
     "Meta",
     "NotFound",

@@ -30,6 +30,11 @@ class Episode:
         return self.state.problem
 
     @property
+    def next_prompt(self) -> str | None:
+        """What to tell the policy before its next turn; None before the first verdict and after the last turn."""
+        return self.state.next_prompt
+
+    @property
     def done(self) -> bool:
         """Whether no turn is left."""
         return self.state.done

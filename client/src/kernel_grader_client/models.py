@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernel_grader_client.errors import NotGraded
-from kernel_grader_client.records import Json, record
+from kernel_grader_client.records import Json, many, one, record
 
 UNFINISHED = frozenset({"queued", "compiling", "ready", "running"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Failure:
     """Why there is no verdict: the grader's fault, a deadline or a request to stop."""
 
@@ -25,7 +25,7 @@ class Failure:
         return f"{self.title}: {self.detail} [{self.code}]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Place:
     """Where a waiting submission stands; an estimate. `eta_s` may be unknown."""
 
@@ -33,9 +33,12 @@ class Place:
     eta_s: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Result:
-    """What was found and measured; None where a grade did not get that far. Times in milliseconds."""
+    """What was found and measured; None where a grade did not get that far. Times in milliseconds.
+
+    `rules` are the ids of the rules that a refused submission broke.
+    """
 
     correct: bool
     feedback: str
@@ -46,6 +49,7 @@ class Result:
     t_ref_ms: float | None
     t_new_ms: float | None
     t_ref_ieee_ms: float | None
+    pairs: int | None
     t_min_ms: float | None
     bound: str | None
     arithmetic_intensity: float | None
@@ -56,10 +60,11 @@ class Result:
     custom_kernel_share: float | None
     kernels: Sequence[Json]
     warnings: Sequence[str]
+    rules: Sequence[str] = ()
     raw: Json = field(repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Submission:
     """A submission. `reward` is None, and never 0, unless there is a `verdict`."""
 
@@ -69,48 +74,34 @@ class Submission:
     stage: str | None
     reward: float | None
     task_id: str
+    language: str
     episode_id: str | None
     turn: int | None
     attempt: int
     phase: str | None
+    priority: str
+    gpu: str | None
     run_id: str | None
+    batch_id: str | None
     custom_id: str | None
     labels: Mapping[str, str]
     code_sha: str
-    place: Place | None
-    failure: Failure | None
-    result: Result | None
+    deduped_from: str | None
+    regrade_of: str | None
+    place: Place | None = field(metadata=one(Place, key="queue"))
+    failure: Failure | None = field(metadata=one(Failure, key="error"))
+    result: Result | None = field(metadata=one(Result))
     environment: Mapping[str, Any] | None
     timings: Mapping[str, Any]
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    deadline_at: str
     raw: Json = field(repr=False)
 
     @classmethod
     def from_json(cls, data: Json) -> Submission:
-        queue, error = data.get("queue"), data.get("error")
-        return cls(
-            id=data["id"],
-            status=data["status"],
-            verdict=data["verdict"],
-            stage=data["stage"],
-            reward=data["reward"],
-            task_id=data["task_id"],
-            episode_id=data["episode_id"],
-            turn=data["turn"],
-            attempt=data["attempt"],
-            phase=data.get("phase"),
-            run_id=data["run_id"],
-            custom_id=data.get("custom_id"),
-            labels=data["labels"],
-            code_sha=data["code_sha"],
-            place=None if queue is None else Place(queue["position"], queue["eta_s"]),
-            failure=None
-            if error is None
-            else Failure(error["code"], error["title"], error["detail"], bool(error["retryable"])),
-            result=None if data["result"] is None else record(Result, data["result"]),
-            environment=data["environment"],
-            timings=data["timings"],
-            raw=data,
-        )
+        return record(cls, data)
 
     @property
     def finished(self) -> bool:
@@ -143,7 +134,7 @@ class Submission:
         return self
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Turn:
     """One verdict of an episode."""
 
@@ -153,33 +144,44 @@ class Turn:
     stage: str
     reward: float
     speedup: float | None
+    roofline_frac: float | None
+    roofline_violation: bool
+    suspicious: bool
+    gpu_id: str | None
+    queue_wait_s: float | None
+    eval_s: float | None
     code_sha: str
+    phases: Mapping[str, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EpisodeState:
-    """An episode as the server has it. `problem` is the prompt; `turn` the one that the next verdict is for."""
+    """An episode as the server has it; `turn` is the one that the next verdict is for.
+
+    `problem` is the prompt, and `next_prompt` what to tell the policy before its next turn, None before the first
+    verdict and after the last turn. `reward` is the mode in which it is paid.
+    """
 
     id: str
     status: str
     task_id: str
     split: str | None
+    seed: int | None
     language: str
     problem: str
     turn: int
     max_turns: int
     done: bool
     best_speedup: float | None
+    reward: str
     run_id: str | None
     labels: Mapping[str, str]
-    history: tuple[Turn, ...]
+    history: tuple[Turn, ...] = field(metadata=many(Turn))
+    next_prompt: str | None = None
+    created_at: str
+    finished_at: str | None
     raw: Json = field(repr=False)
 
     @classmethod
     def from_json(cls, data: Json) -> EpisodeState:
-        names = ("id", "status", "task_id", "split", "language", "problem", "turn", "max_turns", "done")
-        return cls(
-            **{name: data[name] for name in (*names, "best_speedup", "run_id", "labels")},
-            history=tuple(Turn(**{name: turn[name] for name in Turn.__dataclass_fields__}) for turn in data["history"]),
-            raw=data,
-        )
+        return record(cls, data)
