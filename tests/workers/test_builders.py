@@ -219,7 +219,9 @@ def test_cancelling_kills_the_compiler(on_cpu: Installation) -> None:
     wait_for(lambda: not any(map(alive, family)), 10, "the compilers to be gone", builder.tail)
     print(f"gone after {time.monotonic() - started:.2f} s")
     assert attempts(on_cpu, taken.id) == [(1, "build", AttemptEnd.CANCELLED)]
-    assert not [child for child in children(builder.pid) if "evaluator.build" in child.cmdline()]
+    wait_for(
+        lambda: not any(is_build(child) for child in children(builder.pid)), 10, "the build's own end", builder.tail
+    )
 
 
 def children(pid: int) -> list[psutil.Process]:
@@ -229,5 +231,12 @@ def children(pid: int) -> list[psutil.Process]:
 def alive(process: psutil.Process) -> bool:
     try:
         return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def is_build(process: psutil.Process) -> bool:
+    try:
+        return "evaluator.build" in process.cmdline()
     except psutil.NoSuchProcess:
         return False
