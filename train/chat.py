@@ -6,6 +6,7 @@ would do to earlier answers (such as removing their thoughts) does not happen, a
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,14 +37,14 @@ class Chat:
         if ANSWER not in self._render(_turn("Q", ANSWER), False):
             raise ChatError("the chat template does not show an assistant's answer as it is: take another template")
 
-    @property
+    @functools.cached_property
     def opened(self) -> str:
         """The thought that the template begins for the policy, such as `<think>`; empty where it begins none."""
         asked = [{"role": "user", "content": "Q"}]
         header = self._render(asked, True).removeprefix(self._render(asked, False))
         return _open_thought(header)
 
-    @property
+    @functools.cached_property
     def stop_ids(self) -> list[int]:
         """What ends an answer: the ends of text, and the template's end of turn if that is one special token."""
         end = self._encode(self._after_answer([], False))[:1]

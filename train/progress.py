@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 from transformers import TrainerCallback
+from transformers.utils import logging
 
 SHOWN = ("reward", "kernel/correct", "kernel/speedup", "kernel/failed")
 
@@ -30,6 +31,7 @@ class Progress(TrainerCallback):  # type: ignore[misc]  # transformers is not lo
         self._task = self._bar.add_task("", total=None)
 
     def __enter__(self) -> Progress:
+        logging.disable_progress_bar()  # transformers' own would stand in this one's way
         self._bar.start()
         return self
 

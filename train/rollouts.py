@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from kernel_grader_client import KernelGrader
@@ -19,7 +20,8 @@ from train.generation import sample
 from train.plays import Answer, Opening, Play, Stamp, record_of, suspicious_of
 from train.recording import Recorder
 from train.records import EpisodeRecord
-from train.returns import ReturnMode, return_of
+from train.returns import RETURNS, ReturnMode, return_of
+from train.settings import SettingsError, at_least
 from train.transcript import Transcript
 
 RETURN = "kernel_return"
@@ -46,6 +48,18 @@ class RolloutSettings:
     template: Mapping[str, Any] = field(default_factory=dict)
     item: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        at_least(self, 1, "turn_tokens", "max_turns", "sample_at_once", "tries")
+        if not 0 <= self.discount <= 1:
+            raise SettingsError(f"discount: from 0 to 1, not {self.discount:g}")
+        if self.return_mode not in RETURNS:
+            raise SettingsError(f"return_mode: one of {', '.join(RETURNS)}, not {self.return_mode!r}")
+        if self.turn_tokens >= self.context_tokens:
+            raise SettingsError(
+                f"turn_tokens: {self.turn_tokens} leave no room for a prompt in context_tokens {self.context_tokens}: "
+                "lower the one or raise the other"
+            )
+
 
 class PromptTooLong(ValueError):
     """A task's prompt leaves no room for an answer; the text names the task, the numbers and what to change."""
@@ -55,7 +69,7 @@ class KernelRollouts:
     """Give an object as `rollout_func` and its `reward` as the one reward function.
 
     The trainer's prompts are task ids: what the policy is told comes from the server, when the episode is opened.
-    Records go to `folder`, a file per rank.
+    Records go to `folder`, a file per rank. Use it in a `with` block, or close it.
     """
 
     def __init__(self, grader: KernelGrader, settings: RolloutSettings, folder: Path, say: Say | None = None) -> None:
@@ -100,6 +114,12 @@ class KernelRollouts:
         for what, seconds in self._seconds.items():
             log_metric(f"kernel/{what}_s", seconds)
         return kernel_return
+
+    def __enter__(self) -> KernelRollouts:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
 
     def close(self) -> None:
         if self._recorder is not None:

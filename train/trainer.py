@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from datasets import Dataset
+from transformers import PrinterCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from train.progress import Progress
 from train.rollouts import KernelRollouts
 from train.schedule import rows
+from train.settings import SettingsError, at_least, told
 from train.tasks import Stage
+
+# that rollout_func may change is why TRL is pinned; it calls activation checkpointing by the name of older transformers
+KNOWN = (".*rollout_func.*experimental", ".*is_gradient_checkpointing. is deprecated")
+RolloutFunc: TypeAlias = Callable[[Sequence[str], Any], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -23,37 +29,39 @@ class TrainSettings:
     """How the policy is updated. An update learns from `tasks_per_update * generations` episodes over all processes.
 
     `micro_batch` is how many of them go through the model at a time, on each. `eval_generations` is how many episodes
-    a task is evaluated by.
+    a task is evaluated by, `eval_at_once` how many of all tasks are played side by side. Steps are updates.
     """
 
-    output: Path
-    updates: int
+    output: Path = field(metadata=told("records, checkpoints and the model; used again, training goes on there"))
+    updates: int = field(metadata=told("in all, divided evenly among the stages of a curriculum"))
     tasks_per_update: int = 4
-    generations: int = 8
-    micro_batch: int = 4
-    learning_rate: float = 1e-6
+    generations: int = field(default=8, metadata=told("episodes of each of them"))
+    micro_batch: int = field(default=4, metadata=told("episodes that go through the model at a time, on each process"))
+    learning_rate: float = field(default=1e-6, metadata=told("of AdamW, constant"))
     temperature: float = 1.0
     top_p: float = 1.0
-    beta: float = 0.0
+    beta: float = field(default=0.0, metadata=told("weight of the distance to the first policy"))
     max_grad_norm: float = 1.0
     seed: int = 0
     bf16: bool = False
     gradient_checkpointing: bool = True
-    save_every: int = 10
-    keep: int = 2
-    eval_every: int = 0
-    eval_generations: int = 2
-    use_cpu: bool = False
-    report_to: Sequence[str] = ()
-    more: dict[str, Any] = field(default_factory=dict)
+    save_every: int = field(default=10, metadata=told("updates between checkpoints"))
+    keep: int = field(default=2, metadata=told("checkpoints that are kept"))
+    eval_every: int = field(default=0, metadata=told("updates between evaluations; 0: before and after training alone"))
+    eval_generations: int = field(default=2, metadata=told("episodes a task is evaluated by"))
+    eval_at_once: int = field(default=64, metadata=told("episodes that are evaluated side by side"))
+    use_cpu: bool = field(default=False, metadata=told("also where there is a GPU"))
+    report_to: list[str] = field(default_factory=list, metadata=told("trackers, by the names of transformers"))
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "updates", "tasks_per_update", "micro_batch", "save_every", "keep", "eval_generations")
+        at_least(self, 2, "generations")  # rewards are compared within a group
 
     def config(self, processes: int) -> GRPOConfig:
-        """TRL's. Raises ValueError with a sentence for numbers that do not go together."""
-        if self.generations < 2:
-            raise ValueError(f"generations must be at least 2, not {self.generations}: rewards are compared in groups")
+        """TRL's. Raises SettingsError for numbers that do not go together."""
         episodes = self.tasks_per_update * self.generations
         if episodes % (self.micro_batch * processes):
-            raise ValueError(
+            raise SettingsError(
                 f"tasks_per_update * generations = {episodes} must be divisible by micro_batch * processes = "
                 f"{self.micro_batch} * {processes}: change one of them"
             )
@@ -63,7 +71,7 @@ class TrainSettings:
             per_device_train_batch_size=self.micro_batch,
             gradient_accumulation_steps=episodes // (self.micro_batch * processes),
             num_generations=self.generations,
-            per_device_eval_batch_size=self.eval_generations,
+            per_device_eval_batch_size=max(self.eval_at_once // self.eval_generations, 1) * self.eval_generations,
             num_generations_eval=self.eval_generations,
             eval_strategy="steps" if self.eval_every else "no",
             eval_steps=self.eval_every or None,
@@ -77,14 +85,14 @@ class TrainSettings:
             seed=self.seed,
             bf16=self.bf16,
             use_cpu=self.use_cpu,
+            dataloader_pin_memory=False,  # batches are task ids
             activation_checkpointing=self.gradient_checkpointing,
             save_strategy="steps",
             save_steps=self.save_every,
             save_total_limit=self.keep,
             logging_steps=1,
             disable_tqdm=True,
-            report_to=list(self.report_to) or "none",
-            **self.more,
+            report_to=self.report_to or "none",
         )
 
 
@@ -97,23 +105,29 @@ def make_trainer(
     eval_tasks: Sequence[str] = (),
     progress: Progress | None = None,
     trainer_class: type[GRPOTrainer] = GRPOTrainer,
+    rollout_func: RolloutFunc | None = None,
 ) -> GRPOTrainer:
-    """A trainer whose rows are task ids, in the order of the stages. `model` is a model, or where to load it from."""
+    """A trainer whose rows are task ids, in the order of the stages. `model` is a model, or where to load it from.
+
+    `rollout_func` may stand between the trainer and `rollouts`, to look at what passes.
+    """
     config = settings.config(int(os.environ.get("WORLD_SIZE", "1")))
     ids = rows(stages, settings.updates, settings.tasks_per_update, settings.seed)
-    with warnings.catch_warnings():
-        # that rollout_func may change is why TRL's version is pinned
-        warnings.filterwarnings("ignore", message=".*rollout_func.*experimental")
-        return trainer_class(
-            model=model,
-            processing_class=tokenizer,
-            reward_funcs=_named(rollouts),
-            args=config,
-            train_dataset=_dataset(ids),
-            eval_dataset=_dataset(eval_tasks) if eval_tasks else None,
-            rollout_func=rollouts,
-            callbacks=[progress] if progress is not None else None,
-        )
+    for known in KNOWN:
+        warnings.filterwarnings("ignore", message=known)
+    trainer = trainer_class(
+        model=model,
+        processing_class=tokenizer,
+        reward_funcs=_named(rollouts),
+        args=config,
+        train_dataset=_dataset(ids),
+        eval_dataset=_dataset(eval_tasks) if eval_tasks else None,
+        rollout_func=rollout_func or rollouts,
+        callbacks=[progress] if progress is not None else None,
+    )
+    if progress is not None:
+        trainer.remove_callback(PrinterCallback)
+    return trainer
 
 
 def _dataset(task_ids: Sequence[str]) -> Dataset:

@@ -30,9 +30,6 @@ PROGRAMS = [f"```python\n{source(f'correct speedup={speedup}')}```\n" for speedu
 WORDS = ["\n", "<think>\n", "</think>", "\n</think>\n\n", "incorrect", "correct", "ModelNew", "rule"]
 EPISODES, TURN_TOKENS, TURNS = 16, 6, 2
 
-# TRL still calls it by its old name
-pytestmark = pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing.*:FutureWarning")
-
 Tokens = tuple[int, ...]
 
 
@@ -120,14 +117,13 @@ def test_exactly_the_tokens_of_the_policy_have_a_gradient(grader: KernelGrader, 
     model = random_policy(tokenizer, seed=1, width=32)
     sampled = overheard(model, tokenizer.eos_token_id)
     settings = RolloutSettings("masks", 2048, TURN_TOKENS, max_turns=TURNS, item={"dedupe": "run"})
-    rollouts = KernelRollouts(grader, settings, tmp_path)
     training = TrainSettings(
         tmp_path, updates=2, tasks_per_update=1, generations=EPISODES, micro_batch=EPISODES, learning_rate=1e-2,
         use_cpu=True, gradient_checkpointing=False,
     )  # fmt: skip
-    trainer = make_trainer(model, tokenizer, rollouts, training, [Stage("one", (TASK,))], trainer_class=Looked)
-    trainer.train()
-    rollouts.close()
+    with KernelRollouts(grader, settings, tmp_path) as rollouts:
+        trainer = make_trainer(model, tokenizer, rollouts, training, [Stage("one", (TASK,))], trainer_class=Looked)
+        trainer.train()
     end, header = tokenizer.eos_token_id, tokenizer("<|im_start|>assistant\n")["input_ids"]
     taught = [(ids, moved) for ids, moved, advantage in trainer.learned if advantage]
     assert len(taught) >= EPISODES // 2
