@@ -5,6 +5,7 @@ it requests, then killing it and reading its tables. It wrote no batches yet, th
 """
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,15 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import MetaData, Table, select
 
-from grading.clock import now_ms
+from grading.clock import now_ms, to_rfc3339
 from grading.db import Database
 from grading.migrate import MIGRATIONS
 
 FIRST = "0001"
 # each before those that refer to it
 TABLES = ("episodes", "batches", "submissions", "attempts", "slots", "idempotency_keys")
-# as far from now as they were when the rows were read; leases have run out, as they do while workers are replaced
-RUNNING_OUT = {"deadline_at_ms", "active_at_ms"}
+# leases have run out, as they do while workers are replaced
+LEASE_MS = 60_000
 
 Rows = dict[str, list[dict[str, Any]]]
 SAVED: dict[str, Any] = json.loads((Path(__file__).parent / "first_release.json").read_text())
@@ -39,22 +40,33 @@ def migrate(db: Database, revision: str) -> None:
         (command.downgrade if is_older else command.upgrade)(config, revision)
 
 
-def fill(db: Database) -> Rows:
-    """Write the saved rows into tables of the first release; returns them as written."""
+def fill(db: Database) -> int:
+    """Write the saved rows as if they had been made just now; returns by how many ms they are later than they were."""
     with db.read() as session:
         later_ms = now_ms(session) - int(SAVED["made_at_ms"])
-    rows = {
-        name: [
-            {key: value + later_ms if key in RUNNING_OUT and value else value for key, value in row.items()}
-            for row in SAVED["tables"][name]
-        ]
-        for name in TABLES
-    }
     tables = _tables(db)
     with db.write() as session:
         for name in TABLES:
-            session.execute(tables[name].insert(), rows[name])
-    return read(db)
+            session.execute(tables[name].insert(), [_later(row, later_ms) for row in SAVED["tables"][name]])
+    return later_ms
+
+
+def _later(row: dict[str, Any], later_ms: int) -> dict[str, Any]:
+    times = {key: value + later_ms for key, value in row.items() if key.endswith("_ms") and value is not None}
+    if times.get("lease_until_ms") is not None:
+        times["lease_until_ms"] -= LEASE_MS
+    return row | times
+
+
+def answered(name: str, later_ms: int) -> dict[str, Any]:
+    """What the first release told of one of its objects, at a later time."""
+
+    def later(key: str, value: Any) -> Any:
+        if key.endswith("_at") and value is not None:
+            return to_rfc3339(round(datetime.fromisoformat(value).timestamp() * 1000) + later_ms)
+        return value
+
+    return {key: later(key, value) for key, value in ANSWERS[name].items()}
 
 
 def read(db: Database) -> Rows:
