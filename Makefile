@@ -10,10 +10,11 @@ BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
 LOCK := requirements/constraints.txt
+TRAIN_LOCK := requirements/train.txt
 CODE := client openenv_server app benchmarks evaluator grading launcher migrations train workers tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help env venv run demo doctor workers key purge test chaos lint fmt lock clean distclean kernelbench
+.PHONY: help env venv run demo train-demo doctor workers key purge test chaos lint fmt lock clean distclean kernelbench
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +32,9 @@ demo: $(RUN_READY)  ## a wrong kernel, then a right one, against a running serve
 
 kernelbench: $(RUN_READY)  ## fetch KernelBench at the commit that splits and audits are for, into KernelBench/
 	@$(BIN)/python -m evaluator.tasks.fetch KernelBench
+
+train-demo: $(DEV_READY)  ## train a tiny policy on real grades, on the CPU or one GPU, into .data/train-demo
+	@$(BIN)/python -m train.tiny
 
 doctor: $(RUN_READY)  ## say whether each part of this installation works, and what to do where it does not
 	@$(BIN)/python -m grading.cli doctor
@@ -65,8 +69,8 @@ env:  ## write .env for docker compose, with random secrets; an existing one sta
 
 venv: $(DEV_READY)  ## create or refresh the virtual environment, with the development tools
 
-lock: $(DEV_READY)  ## write the installed versions to requirements/constraints.txt
-	$(BIN)/python -m pip freeze --exclude-editable | sed -E 's/\+[A-Za-z0-9.]+$$//' > $(LOCK)
+lock: $(DEV_READY)  ## write the installed versions to requirements/
+	$(BIN)/python requirements/lock.py
 
 clean:  ## remove caches and build products; data and environment stay
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build *.egg-info
@@ -84,7 +88,8 @@ $(RUN_READY): pyproject.toml $(LOCK) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable .
 	@touch $@
 
-$(DEV_READY): pyproject.toml client/pyproject.toml $(LOCK) | $(BIN)/python
+$(DEV_READY): pyproject.toml client/pyproject.toml $(LOCK) $(TRAIN_LOCK) | $(BIN)/python
 	@echo "Installing into $(VENV); the first time takes a few minutes ..."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable '.[dev]' --editable client
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --constraint $(TRAIN_LOCK) \
+		--editable '.[dev,train]' --editable client
 	@touch $(RUN_READY) $@
