@@ -42,10 +42,10 @@ class PostgresServer:
         """Of the database `postgres`, whose owner may create others."""
         return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
 
-    def start(self) -> None:
-        """Start it, and return when it answers."""
+    def start(self, *settings: str) -> None:
+        """Start it, with these `name=value` instead of its own, and return when it answers."""
         own = ("listen_addresses=127.0.0.1", f"port={self.port}", f"unix_socket_directories={self.folder}")
-        options = [word for option in (*own, *OPTIONS) for word in ("-c", option)]
+        options = [word for option in (*own, *OPTIONS, *settings) for word in ("-c", option)]
         with (self.folder / "log").open("ab") as log:
             command = [str(self._programs / "postgres"), "-D", str(self.folder / "data"), *options]
             self._process = subprocess.Popen(command, stderr=log, **self._as_user)
