@@ -9,7 +9,7 @@ import yaml
 
 from launcher.commands import REPOSITORY
 
-FILE = REPOSITORY / "docker-compose.yml"
+FILE = "docker-compose.yml"
 VARIABLE = re.compile(r"\$(?:(?P<escaped>\$)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?:(?P<how>:?-|:\?)(?P<more>[^}]*))?\})")
 
 
@@ -18,9 +18,9 @@ class Unset(Exception):
 
 
 @cache
-def raw() -> dict[str, Any]:
-    """The file with its merges done, variables as they stand."""
-    found: dict[str, Any] = yaml.safe_load(FILE.read_text())
+def raw(file: str = FILE) -> dict[str, Any]:
+    """A file of the repository with its merges done, variables as they stand."""
+    found: dict[str, Any] = yaml.safe_load((REPOSITORY / file).read_text())
     return found
 
 
