@@ -1,6 +1,5 @@
 """Counters and histograms of what ended, as metrics for Prometheus."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
@@ -16,6 +15,7 @@ def today(tally: Tally) -> Iterator[Metric]:
     families = {
         what: CounterMetricFamily(f"{PREFIX}_{name}", about, labels=labels)
         for what, name, about, labels in (
+            ("endings", "endings", "Submissions that ended, by status and verdict.", ["status", "verdict"]),
             ("attempts", "attempts", "Attempts of what ended, by outcome.", ["kind", "outcome"]),
             ("busy_ms", "slot_busy_seconds", "Time under attempts, over lanes.", ["slot", "kind"]),
             ("extensions", "build_extensions", "Extensions that builders delivered, from cache or not.", ["cache"]),
@@ -26,6 +26,7 @@ def today(tally: Tally) -> Iterator[Metric]:
         if what in families:
             families[what].add_metric(labels, value / 1000 if what == "busy_ms" else value)
     yield from families.values()
+    yield _verdicts(tally)
     wait = HistogramMetricFamily(f"{PREFIX}_queue_wait_seconds", "From being taken in to being started.", labels=[])
     _fill(wait, "wait", [], WAIT_BUCKETS_S, tally)
     yield wait
@@ -35,24 +36,17 @@ def today(tally: Tally) -> Iterator[Metric]:
     yield phases
 
 
+def _verdicts(tally: Tally) -> Metric:
+    verdicts = CounterMetricFamily(
+        f"{PREFIX}_verdicts", "Verdicts, and the stage that each was reached at.", labels=["stage", "verdict"]
+    )
+    for (what, *labels), count in sorted(tally.items()):
+        if what == "endings" and labels[1]:
+            verdicts.add_metric([str(Verdict(labels[1]).stage), labels[1]], count)
+    return verdicts
+
+
 def _fill(family: HistogramMetricFamily, what: str, labels: list[str], bounds: tuple[float, ...], tally: Tally) -> None:
     buckets = [(str(bound), float(tally[f"{what}_bucket", *labels, str(bound)])) for bound in bounds]
     everything = float(tally[f"{what}_count", *labels])
     family.add_metric(labels, [*buckets, ("+Inf", everything)], float(tally[f"{what}_sum", *labels]))
-
-
-def endings(totals: Counter[tuple[str, str]]) -> Iterator[Metric]:
-    """`totals` counts by (status, verdict or "")."""
-    ended = CounterMetricFamily(
-        f"{PREFIX}_endings", "Submissions that ended, by status and verdict.", labels=["status", "verdict"]
-    )
-    for (status, verdict), count in sorted(totals.items()):
-        ended.add_metric([status, verdict], count)
-    yield ended
-    verdicts = CounterMetricFamily(
-        f"{PREFIX}_verdicts", "Verdicts, and the stage that each was reached at.", labels=["stage", "verdict"]
-    )
-    for (_, verdict), count in sorted(totals.items()):
-        if verdict:
-            verdicts.add_metric([str(Verdict(verdict).stage), verdict], count)
-    yield verdicts

@@ -1,6 +1,5 @@
 """What Prometheus is told about the queue, the slots and the endings, read from the database when it asks."""
 
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -24,32 +23,6 @@ from grading.states import UNFINISHED, SlotRole, SlotState
 log = get_logger(__name__)
 
 LOST = "lost"
-# endings are stamped before they are committed: what is older than this has been committed or never will be
-SETTLED_MS = 60_000
-
-
-class EndingTotals:
-    """How many submissions ended how. Old endings are counted once and remembered, so that a look stays cheap."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._settled: Counter[tuple[str, str]] = Counter()
-        self._until_ms = 0
-
-    def read(self, session: Session) -> Counter[tuple[str, str]]:
-        """Counts by (status, verdict or "")."""
-        with self._lock:
-            settled_ms = now_ms(session) - SETTLED_MS
-            self._settled += self._count(session, self._until_ms, settled_ms)
-            self._until_ms = max(self._until_ms, settled_ms)
-            return self._settled + self._count(session, self._until_ms, None)
-
-    def _count(self, session: Session, after_ms: int, until_ms: int | None) -> Counter[tuple[str, str]]:
-        found = select(Submission.status, Submission.verdict, func.count()).where(Submission.finished_at_ms > after_ms)
-        if until_ms is not None:
-            found = found.where(Submission.finished_at_ms <= until_ms)
-        rows = session.execute(found.group_by(Submission.status, Submission.verdict))
-        return Counter({(str(status), str(verdict or "")): count for status, verdict, count in rows})
 
 
 class DatabaseCollector(Collector):
@@ -57,14 +30,13 @@ class DatabaseCollector(Collector):
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._totals = EndingTotals()
         self._today = DayTallies()
 
     def collect(self) -> Iterator[Metric]:
         try:
             with self._db.read() as session:
                 found = [*_queue(session), *_slots(session), *_canaries(session)]
-                found += [*counters.endings(self._totals.read(session)), *counters.today(self._today.read(session))]
+                found += counters.today(self._today.read(session))
         except SQLAlchemyError as error:
             log.warning("metrics_without_database", error=str(error).splitlines()[0])
             found = []

@@ -1,4 +1,4 @@
-"""Tallies of what ended today (UTC), for Prometheus: waits, phases, attempts, busy slots, builds, refusals by rule.
+"""Tallies of what ended today (UTC), for Prometheus: verdicts, waits, phases, attempts, busy slots, builds, rules broken.
 
 Every process starts its count at the same midnight, so that scrapes answered by different processes agree; to
 Prometheus the midnight is one more reset of a counter.
@@ -54,9 +54,16 @@ def count(session: Session, after_ms: int, until_ms: int | None) -> Tally:
     if until_ms is not None:
         ended = and_(ended, Submission.finished_at_ms <= until_ms)
     tally: Tally = Counter()
-    for part in (_waits, _phases, _attempts, _builds, _refusals):
+    for part in (_endings, _waits, _phases, _attempts, _builds, _refusals):
         tally += part(session, ended)
     return tally
+
+
+def _endings(session: Session, ended: ColumnElement[bool]) -> Tally:
+    """By status and verdict, which is empty where there is none."""
+    found = select(Submission.status, Submission.verdict, func.count()).where(ended)
+    rows = session.execute(found.group_by(Submission.status, Submission.verdict))
+    return Counter({("endings", str(status), str(verdict or "")): count for status, verdict, count in rows})
 
 
 def _waits(session: Session, ended: ColumnElement[bool]) -> Tally:
