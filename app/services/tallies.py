@@ -1,4 +1,4 @@
-"""Tallies of what ended today (UTC), for Prometheus: verdicts, waits, phases, attempts, busy slots, builds, rules broken.
+"""Tallies of what ended today (UTC), for Prometheus: verdicts, waits, phases, attempts, busy time, builds, refusals.
 
 Every process starts its count at the same midnight, so that scrapes answered by different processes agree; to
 Prometheus the midnight is one more reset of a counter.
