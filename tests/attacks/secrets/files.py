@@ -3,7 +3,7 @@
 # device: any
 # tries: read tasks, other submissions, keys, and the account files of the machine
 # static: caught
-# verdicts: runtime_error
+# verdicts: runtime_error timeout
 import os
 
 import torch
