@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 PORT ?= 8000
 PYTEST_ARGS ?=
+# tests wait as often as they compute; each process brings servers of its own, which many cores are no reason to multiply
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n < 8 ? n + 1 : 8)))
 PROJECT ?= default
 OLDER_THAN ?= 30d
 
@@ -23,6 +25,7 @@ help:  ## show this list
 	@echo "  PROJECT=default OLDER_THAN=30d  for 'make key' and 'make purge'; python -m grading.cli has more"
 	@echo "  PYTHON=python3  the interpreter that creates $(VENV) (3.11 or newer)"
 	@echo "  PYTEST_ARGS=    more arguments for pytest, such as PYTEST_ARGS='tests/app -x'"
+	@echo "  JOBS=$(JOBS)          how many processes share the tests; 0 runs them one after another in one"
 
 run: $(RUN_READY)  ## migrate, then serve API, workers, broker and reaper on http://127.0.0.1:8000
 	@PORT=$(PORT) exec $(BIN)/python -m launcher
@@ -50,7 +53,7 @@ purge: $(RUN_READY)  ## remove what ended more than OLDER_THAN ago
 
 test: lint  ## lint, then the whole suite against a real Postgres and a real Redis
 	@$(BIN)/python -m tests.services
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder $(PYTEST_ARGS)
 
 chaos: $(DEV_READY)  ## kill, freeze and cut off every part at full length (half an hour), and keep the figures
 	CHAOS=full CHAOS_RECORD=benchmarks/results/chaos.json $(BIN)/python -m pytest tests/chaos $(PYTEST_ARGS)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from grading.db import Database
 from grading.migrate import upgrade
@@ -13,7 +15,13 @@ from grading.models import Base
 from tests.services import broker as broker_service
 from tests.services import postgres
 from tests.services.broker import Broker
+from tests.services.distribution import ByServers
 from tests.services.installation import Installation, installation
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """In a parallel run every process has databases, brokers and servers of its own."""
+    return ByServers(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+import torch
 from hypothesis import HealthCheck, settings
 
 from tests.evaluator.judge_support import WarmJudge
@@ -10,6 +11,12 @@ from tests.evaluator.judge_support import WarmJudge
 # on a busy machine any example may take long, which says nothing of the code
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread() -> None:
+    """On a busy machine two threads spend most of their time waiting for each other."""
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

@@ -5,19 +5,20 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from launcher.broker import free_port
 from launcher.demo_server import OwnServer
 from tests.openenv.environments import NotInstallable, environ, python
 from tests.services import postgres
+from tests.services.ports import free_port
 
 RELEASES = ["openenv-core", "openenv"]
-PROGRAMS = Path(__file__).parent / "programs.py"
+PLAYER = Path(__file__).parent / "player.py"
 START_S = 180.0
 
 Play = Callable[..., Any]
@@ -58,18 +59,56 @@ def front(grader: OwnServer) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def door_for(grader: OwnServer) -> Iterator[Callable[[str, int], str]]:
+    """The address of a door on a release that takes so many sessions; each is started once."""
+    with ExitStack() as opened:
+
+        @cache
+        def find(release: str, sessions: int) -> str:
+            return opened.enter_context(door(grader, release, KERNEL_ENV_MAX_SESSIONS=str(sessions)))
+
+        yield find
+
+
+class Player:
+    """A process with a released client, which plays one function after another."""
+
+    def __init__(self, release: str, grader: OwnServer) -> None:
+        command = [str(installed(release)), str(PLAYER)]
+        self.process = subprocess.Popen(
+            command, env=environ(grader.url), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def __call__(self, function: str, url: str, **given: Any) -> Any:
+        """What the function returned; it is one of `programs.py` unless it names another module."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        function = function if "." in function else f"programs.{function}"
+        print(json.dumps([function, url, given]), file=self.process.stdin, flush=True)
+        told = json.loads(self.process.stdout.readline() or '{"raised": "the player has ended"}')
+        assert "raised" not in told, told["raised"]
+        return told["returned"]
+
+
+@pytest.fixture(scope="session")
+def player(grader: OwnServer) -> Iterator[Callable[[str], Play]]:
+    """The one that plays with a release."""
+    with ExitStack() as started:
+
+        @cache
+        def find(release: str) -> Play:
+            made = Player(release, grader)
+            started.enter_context(made.process)  # leaving closes its input, which ends it
+            return made
+
+        yield find
+
+
 @pytest.fixture(scope="session", params=RELEASES)
-def client(request: pytest.FixtureRequest, grader: OwnServer) -> Play:
+def client(request: pytest.FixtureRequest, player: Callable[[str], Play]) -> Play:
     """Plays a function of `programs.py` with a released client; what it returned."""
-    interpreter = installed(request.param)
-
-    def play(name: str, url: str, **given: Any) -> Any:
-        command = [str(interpreter), str(PROGRAMS), name, url, json.dumps(given)]
-        done = subprocess.run(command, env=environ(grader.url), capture_output=True, text=True, timeout=240)
-        assert done.returncode == 0, done.stderr[-3000:]
-        return json.loads(done.stdout.splitlines()[-1])
-
-    return play
+    return player(request.param)
 
 
 def _until_up(process: "subprocess.Popen[bytes]", port: int) -> None:

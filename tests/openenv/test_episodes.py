@@ -1,10 +1,11 @@
 """Released clients of OpenEnv play episodes, and every reward is that of the source that was sent."""
 
+from collections.abc import Callable
+
 import pytest
 
 from grading.jobs.sources import code_sha as sha_of
-from launcher.demo_server import OwnServer
-from tests.openenv.conftest import RELEASES, Play, door
+from tests.openenv.conftest import RELEASES, Play
 from tests.services.installation import source
 
 # the first test of a session may have to install a release
@@ -60,10 +61,10 @@ def test_misuse_is_told_and_costs_nothing(client: Play, front: str) -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_sessions_are_as_many_as_were_asked_for(client: Play, grader: OwnServer, release: str) -> None:
-    with door(grader, release, KERNEL_ENV_MAX_SESSIONS="1") as url:
-        first, second, afterwards = client("two_sessions", url)
+def test_sessions_are_as_many_as_were_asked_for(
+    client: Play, door_for: Callable[[str, int], str], release: str
+) -> None:
+    first, second, afterwards = client("two_sessions", door_for(release, 1))
     assert (first, afterwards) == ("reset", "reset")
     assert second != "reset"
-    with door(grader, release, KERNEL_ENV_MAX_SESSIONS="2") as url:
-        assert client("two_sessions", url) == ["reset", "reset", "reset"]
+    assert client("two_sessions", door_for(release, 2)) == ["reset", "reset", "reset"]
