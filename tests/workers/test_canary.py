@@ -33,6 +33,7 @@ def looks(installed: Installation) -> int:
     return int(canary(installed).get("history", {}).get("looks", 0))
 
 
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
 def test_it_sings_between_grades_and_everybody_may_hear(graded_on_cpu: Installation) -> None:
     worker = graded_on_cpu.start_worker()
     wait_for(lambda: looks(graded_on_cpu) >= 2, 120, "two looks", worker.tail)

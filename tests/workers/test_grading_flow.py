@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.services.installation import Installation, source, wait_for
 
 
@@ -36,12 +38,13 @@ def test_a_fault_that_another_attempt_cannot_mend(installed: Installation) -> No
     assert (failed.error_code, failed.error_retryable) == ("no_space", True)
 
 
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
 def test_every_event_is_a_line_of_the_evaluation_log(installed: Installation) -> None:
     path = installed.data_dir / "evaluations.jsonl"
     installed.start_worker(KERNEL_ENV_EVAL_LOG=str(path))
     row = installed.submit(source("correct speedup=4.0"), run_id="run")
     installed.wait_ended([row.id])
-    wait_for(lambda: "step" in path.read_text(), 5, "the last line")
+    wait_for(lambda: "step" in path.read_text(), 30, "the last line")
     lines = [json.loads(text) for text in path.read_text().splitlines()]
     assert [line["event"] for line in lines] == ["claimed", "started", "step"]
     assert {line["submission_id"] for line in lines} == {row.id}

@@ -5,6 +5,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from tests.services.installation import REPOSITORY, Installation, wait_for
 
 
@@ -14,6 +16,7 @@ def check(installed: Installation) -> int:
     return subprocess.run(command, cwd=REPOSITORY, env=environment, timeout=60, stdout=subprocess.DEVNULL).returncode
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_reaper_that_makes_no_more_passes_is_not_well(installed: Installation) -> None:
     assert check(installed) == 1
     reaper = installed.start_reaper()

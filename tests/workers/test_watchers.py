@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
 from celery import Celery
 
 from tests.services.installation import Installation, source, wait_for
@@ -25,6 +26,7 @@ def listen(installed: Installation) -> list[dict[str, Any]]:
     return heard
 
 
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
 def test_a_task_says_what_it_grades(installed: Installation) -> None:
     installed.start_worker()
     heard = listen(installed)
@@ -35,6 +37,7 @@ def test_a_task_says_what_it_grades(installed: Installation) -> None:
     assert heard[0]["hostname"].startswith("mock-0@")
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_log_that_cannot_be_written_costs_nothing(installed: Installation, tmp_path: Path) -> None:
     worker = installed.start_worker(KERNEL_ENV_EVAL_LOG="/dev/full")
     (ended,) = installed.wait_ended([installed.submit(source()).id])
