@@ -1,17 +1,32 @@
 """Counters and histograms of what ended, as metrics for Prometheus."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 
 from app.services.tallies import PHASE_BUCKETS_S, WAIT_BUCKETS_S, Tally
 from evaluator.verdicts import Verdict
+from grading.celery_app import BUILD, GRADE
+from grading.states import UNFINISHED, AttemptEnd, SubmissionStatus
 
 PREFIX = "kernel_grader"
+# told as 0 before the first of a day: to Prometheus a counter that appears as 1 has not risen, and no alert follows
+FORESEEN = (
+    *(("endings", SubmissionStatus.COMPLETED, verdict) for verdict in Verdict),
+    *(
+        ("endings", status, "")
+        for status in SubmissionStatus
+        if status not in (*UNFINISHED, SubmissionStatus.COMPLETED)
+    ),
+    *(("attempts", kind, end) for kind in (GRADE, BUILD) for end in AttemptEnd),
+    *(("extensions", cache) for cache in ("hit", "miss")),
+)
 
 
 def today(tally: Tally) -> Iterator[Metric]:
     """Counters that begin anew at midnight, UTC."""
+    tally = Counter({tuple(map(str, labels)): 0 for labels in FORESEEN} | tally)
     families = {
         what: CounterMetricFamily(f"{PREFIX}_{name}", about, labels=labels)
         for what, name, about, labels in (

@@ -54,10 +54,16 @@ def _queue(session: Session) -> Iterator[Metric]:
     yield unfinished
     depth = GaugeMetricFamily(f"{PREFIX}_queue_depth", "Waiting submissions by queue.", labels=["queue"])
     age = GaugeMetricFamily(f"{PREFIX}_queue_oldest_seconds", "Age of the oldest waiting one.", labels=["queue"])
+    served = select(Slot.queue).where(Slot.lease_until_ms > now)
+    found = dict.fromkeys(session.scalars(served), (0, now))
     waiting = select(Submission.queue, func.count(), func.min(Submission.created_at_ms)).where(IS_WAITING)
-    for queue, count, oldest_ms in session.execute(waiting.group_by(Submission.queue)):
-        depth.add_metric([queue or ""], count)
-        age.add_metric([queue or ""], max(now - oldest_ms, 0) / 1000)
+    found |= {
+        queue or "": (count, oldest_ms)
+        for queue, count, oldest_ms in session.execute(waiting.group_by(Submission.queue))
+    }
+    for queue, (count, oldest_ms) in found.items():
+        depth.add_metric([queue], count)
+        age.add_metric([queue], max(now - oldest_ms, 0) / 1000)
     yield from (depth, age)
 
 
