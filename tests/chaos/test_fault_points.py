@@ -21,7 +21,7 @@ from tests.chaos.conftest import GIVE_UP_S, WORKERS, Scale
 from tests.chaos.stage import Stage
 from tests.chaos.trainers import Trainer
 from tests.services.installation import PROJECT, SECRET, TASK, UNDER_WAY, cuda_source, source, wait_for
-from tests.services.postgres_server import alive
+from tests.services.processes import alive
 
 EACH = 3
 QUICK = "correct"
@@ -284,9 +284,7 @@ def dropped(made: Stage, submission_id: str) -> list[str]:
     return [line for line in made.logged("verdict_dropped") if submission_id in line]
 
 
-def submit_all(
-    client: Trainer, directive: str = QUICK, write: Callable[[str, object], str] = source
-) -> list[str]:
+def submit_all(client: Trainer, directive: str = QUICK, write: Callable[[str, object], str] = source) -> list[str]:
     with ThreadPoolExecutor(EACH) as pool:
         return list(pool.map(lambda n: client.submit(f"{n}", write(directive, f"{client.run_id} {n}")), range(EACH)))
 
@@ -308,9 +306,7 @@ def submit_to_lost_workers(made: Stage, client: Trainer) -> list[str]:
     return ids
 
 
-def keep_submitting(
-    client: Trainer, reached: Callable[[], bool], write: Callable[[str, object], str]
-) -> list[str]:
+def keep_submitting(client: Trainer, reached: Callable[[], bool], write: Callable[[str, object], str]) -> list[str]:
     """More of them, one at a time, until the point is reached or that takes too long."""
     ids: list[str] = []
     until = time.monotonic() + 20

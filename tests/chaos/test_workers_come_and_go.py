@@ -18,7 +18,7 @@ from tests.chaos.conftest import GIVE_UP_S, WORKERS, Scale
 from tests.chaos.stage import Stage, seconds_since, stage
 from tests.chaos.trainers import Trainer, trainer
 from tests.services.installation import KERNEL, UNDER_WAY, Process, source, wait_for
-from tests.services.postgres_server import alive
+from tests.services.processes import alive
 
 ENDLESS = KERNEL.replace("y = torch", "while True: pass\n        y = torch")
 SOON_S = 60.0

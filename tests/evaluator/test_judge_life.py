@@ -1,5 +1,6 @@
 """A judge under bad luck: endless loops, aborts, lost processes. Nobody else's verdict changes, and nothing is left."""
 
+import contextlib
 import json
 import os
 import signal
@@ -21,6 +22,7 @@ from evaluator.limits import Limits
 from evaluator.verdicts import Verdict
 from evaluator.wire import encode
 from tests.evaluator.judge_support import KERNEL, RELU, ROOT, WarmJudge, edited
+from tests.services.processes import alive
 
 # the endless loops wait for the first; a right kernel's first call takes a fiftieth of it
 SHORT = Limits(first_call_s=3.0, call_s=3.0, cpu_timing_s=0.05, timing_pairs_max=3)
@@ -79,14 +81,12 @@ def runners(judge: WarmJudge) -> list[psutil.Process]:
 
 def candidates(judge: WarmJudge) -> list[psutil.Process]:
     """Runners that use a processor: the trusted one waits while a candidate loops."""
-    return [process for process in runners(judge) if alive(process) and process.cpu_times().user > 0.2]
-
-
-def alive(process: psutil.Process) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    found = []
+    for process in runners(judge):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may end while it is looked at
+            if alive(process) and process.cpu_times().user > 0.2:
+                found.append(process)
+    return found
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
-from launcher.broker import free_port
 from launcher.commands import REPOSITORY
 from launcher.demo import connect
 from launcher.demo_server import OwnServer
+from tests.services.ports import free_port
 
 EXAMPLES = REPOSITORY / "examples"
 KERNELS = sorted(EXAMPLES.glob("relu*.py"))

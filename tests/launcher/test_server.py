@@ -12,9 +12,10 @@ import httpx
 import psutil
 import pytest
 
-from launcher.broker import free_port
 from launcher.commands import REPOSITORY
 from tests.services.installation import cuda_source
+from tests.services.ports import free_port
+from tests.services.processes import alive
 
 TASK = "level1/19_ReLU"
 
@@ -63,7 +64,7 @@ def eventually(condition: Callable[[], bool], *, timeout_s: float = 60.0, what: 
 
 
 def all_gone(processes: list[psutil.Process]) -> bool:
-    return not [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+    return not any(map(alive, processes))
 
 
 @pytest.fixture
@@ -110,7 +111,7 @@ def test_a_killed_launcher_takes_everything_with_it(launch: Callable[..., Launch
     family = launched.family()
     launched.process.kill()
     launched.process.wait(10)
-    eventually(lambda: all_gone(family), what=lambda: str([p for p in family if p.is_running()]))
+    eventually(lambda: all_gone(family), what=lambda: str([p for p in family if alive(p)]))
 
 
 def test_what_dies_is_started_again(launch: Callable[..., Launched]) -> None:
@@ -159,9 +160,9 @@ def test_a_taken_port_is_a_sentence(launch: Callable[..., Launched]) -> None:
     first = launch()
     first.wait_until_ready()
     second = launch(PORT=str(first.port), KERNEL_ENV_DATA_DIR=str(first.data_dir.with_name("other")))
-    assert second.process.wait(30) == 1
+    assert second.process.wait(90) == 1
     assert "Traceback" not in second.text()
     assert f"Port {first.port}" in second.text()
     third = launch()
-    assert third.process.wait(30) == 1
+    assert third.process.wait(90) == 1
     assert "Another server" in third.text()

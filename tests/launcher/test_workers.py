@@ -16,6 +16,7 @@ from launcher.workers import commands_for
 from tests.conftest import empty
 from tests.services.broker import Broker
 from tests.services.installation import Installation, installation, source, wait_for
+from tests.services.processes import alive
 
 HOST = "one-host"
 
@@ -65,7 +66,7 @@ def test_one_worker_per_gpu_is_started_again_and_drained(installed: Installation
     graded = installed.submit(source())
     installed.wait_ended([graded.id])
     assert supervisor.terminate() == 0
-    assert not [p for p in family if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+    assert not any(map(alive, family))
     assert "not_released" not in supervisor.log.read_text()
 
 
@@ -95,7 +96,7 @@ def test_a_killed_supervisor_takes_its_workers_along(installed: Installation) ->
     supervisor.wait_logged("slot_ready")
     family = supervisor.children()
     psutil.Process(supervisor.pid).send_signal(signal.SIGKILL)
-    wait_for(lambda: not [p for p in family if p.is_running() and p.status() != psutil.STATUS_ZOMBIE], 60, "ends", str)
+    wait_for(lambda: not any(map(alive, family)), 60, "ends", str)
 
 
 def test_workers_never_see_the_secret_of_hidden_seeds() -> None:

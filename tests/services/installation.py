@@ -30,7 +30,7 @@ TASK = "level1/19_ReLU"
 UNDER_WAY = ("compile", "correctness", "timing", "provenance")
 READY_S = 60.0
 
-KERNEL = '''
+KERNEL = """
 import torch, triton
 import triton.language as tl
 
@@ -45,7 +45,7 @@ class ModelNew(torch.nn.Module):
         y = torch.empty_like(x)
         relu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
         return y
-'''
+"""
 
 CUDA_KERNEL = '''
 import torch
@@ -188,6 +188,7 @@ class Process:
 
     def wait_logged(self, text: str) -> None:
         """Wait until its output holds this text."""
+
         def seen() -> bool:
             assert self.running(), self.tail()
             return text in self.log.read_text()
@@ -230,9 +231,7 @@ class Process:
         return [main, *main.children(recursive=True)]
 
 
-def wait_for(
-    condition: Callable[[], bool], timeout_s: float, what: str, detail: Callable[[], str] = str
-) -> None:
+def wait_for(condition: Callable[[], bool], timeout_s: float, what: str, detail: Callable[[], str] = str) -> None:
     """Look ten times a second until the condition holds."""
     deadline = time.monotonic() + timeout_s
     while not condition():

@@ -15,6 +15,7 @@ import psycopg
 
 from tests.services.ports import free_port
 from tests.services.postgres_binaries import find_binaries, unprivileged, within_reach
+from tests.services.processes import alive
 
 START_S = 30.0
 CONNECT_S = 3
@@ -79,14 +80,6 @@ class PostgresServer:
 
     def _call(self, program: str, *arguments: str) -> None:
         subprocess.run([str(self._programs / program), *arguments], check=True, capture_output=True, **self._as_user)
-
-
-def alive(process: psutil.Process) -> bool:
-    """Whether it runs; who adopted an orphan may take a while to bury it."""
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def wait_until_up(url: str) -> None:

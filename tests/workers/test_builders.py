@@ -16,6 +16,7 @@ from grading.models import Attempt, BuildProduct, Episode
 from grading.states import AttemptEnd, SubmissionStatus
 from tests.services.broker import Broker
 from tests.services.installation import PROJECT, UNDER_WAY, Installation, cuda_source, installation, source, wait_for
+from tests.services.processes import alive
 
 needs_nvcc = pytest.mark.skipif(toolchain().nvcc is None, reason="no nvcc")
 
@@ -226,13 +227,6 @@ def test_cancelling_kills_the_compiler(on_cpu: Installation) -> None:
 
 def children(pid: int) -> list[psutil.Process]:
     return [child for child in psutil.Process(pid).children(recursive=True) if alive(child)]
-
-
-def alive(process: psutil.Process) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def is_build(process: psutil.Process) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from grading.migrate import upgrade
 from tests.services.broker import Broker
 from tests.services.installation import KERNEL, Installation, Process, installation, wait_for
+from tests.services.processes import alive
 
 ENDLESS = KERNEL.replace("y = torch", "while True: pass\n        y = torch")
 CREDENTIALS = {"KERNEL_ENV_SECRET": "sixteen letters!", "PGPASSWORD": "a password"}
@@ -72,10 +73,3 @@ def knows_no_credentials(process: psutil.Process) -> None:
     held = (Path("/proc") / str(process.pid) / "environ").read_bytes()
     for secret in (b"DATABASE_URL", b"REDIS_URL", b"KERNEL_ENV_", *(name.encode() for name in CREDENTIALS)):
         assert secret not in held, process.cmdline()
-
-
-def alive(process: psutil.Process) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
