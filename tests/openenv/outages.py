@@ -1,10 +1,11 @@
-"""More programs, on what lies between door and grader or between door and client: NAME URL ARGUMENTS."""
+"""More programs, on what lies between door and grader or between door and client."""
 
 import asyncio
-import json
-import sys
+import time
 from typing import Any
 
+from kernel_grader_client import KernelGrader
+from kernel_grader_openenv.knocking import EXTENSION, NobodyListens
 from kernel_grader_openenv.one_answer import TRY_AGAIN_LATER, OneAnswer
 from openenv.core import GenericEnvClient
 
@@ -39,17 +40,24 @@ class Line:
         writer.close()
 
 
+def until_submitted(episode_id: str) -> None:
+    """Look past the line until the grader has a source for this episode."""
+    with KernelGrader() as grader:
+        while not list(grader.submissions(episode_id=episode_id)):
+            time.sleep(0.1)
+
+
 async def outage(url: str, port: int, grader_port: int, code: str) -> list[Any]:
     """The grader is away when a step begins, and again while its source is graded."""
     line = Line(port, grader_port)
     await line.mend()
     async with GenericEnvClient(base_url=url) as env:
-        await env.reset(task_id="level1/19_ReLU")
+        begun = await env.reset(task_id="level1/19_ReLU")
         line.cut()
         told = [await env.step({"code": code})]
         await line.mend()
         stepping = asyncio.ensure_future(env.step({"code": code}))
-        await asyncio.sleep(2.0)
+        await asyncio.to_thread(until_submitted, begun.observation["episode_id"])
         line.cut()
         await asyncio.sleep(1.0)
         await line.mend()
@@ -84,6 +92,35 @@ async def late(url: str) -> list[Any]:
     return [message.get("text") or message["code"] == TRY_AGAIN_LATER for message in sent]
 
 
-if __name__ == "__main__":
-    name, url, given = sys.argv[1:]
-    print(json.dumps(asyncio.run(globals()[name](url, **json.loads(given)))))
+async def unheard(url: str) -> list[Any]:
+    """What a client is sent that waits for no answer until it asks again, and one whose message cannot grow further."""
+    asked: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    sent: list[dict[str, Any]] = []
+    listens = asyncio.Event()
+    knocks: list[str] = []
+
+    async def at_once(scope: Any, receive: Any, send: Any) -> None:
+        while (message := await receive())["type"] == "websocket.receive":
+            await send({"type": "websocket.send", "text": message["text"]})
+
+    async def keep(message: Any) -> None:
+        sent.append(message)
+
+    async def knock() -> None:
+        knocks.append("")
+        if len(knocks) > 2:
+            raise NobodyListens
+        await listens.wait()
+
+    scope = {"type": "websocket", "path": "/ws", "extensions": {EXTENSION: {"knock": knock}}}
+    serving = asyncio.ensure_future(OneAnswer(at_once, late_s=60.0)(scope, asked.get, keep))
+    for text, expected in (("first", 0), ("second", 1), ("third", 2)):
+        asked.put_nowait({"type": "websocket.receive", "text": text})
+        while len(knocks) == expected:
+            await asyncio.sleep(0.01)
+        if text == "second":
+            listens.set()
+        while len(sent) < expected:
+            await asyncio.sleep(0.01)
+    serving.cancel()
+    return [message.get("text") or message["code"] == TRY_AGAIN_LATER for message in sent]

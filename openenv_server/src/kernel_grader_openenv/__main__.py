@@ -9,9 +9,12 @@ import uvicorn
 
 from kernel_grader_openenv.app import create
 from kernel_grader_openenv.episode import ANSWER_S
+from kernel_grader_openenv.knocking import KnockingProtocol
 
 MAX_SESSIONS = "KERNEL_ENV_MAX_SESSIONS"
 SESSIONS_MAX = 100_000
+# a connection that is silent for so long is lost, and its session is somebody else's
+GONE_S = 300.0
 
 
 def sessions() -> int:
@@ -31,7 +34,15 @@ def main() -> None:
     given = parser.parse_args()
     if not 0 < given.answer_s <= ANSWER_S:
         parser.error(f"--answer-s must be over 0 and at most {ANSWER_S:g}: OpenEnv's clients give up after 60 s")
-    uvicorn.run(create(None, None, sessions(), given.answer_s), host=given.host, port=given.port, log_level="warning")
+    uvicorn.run(
+        create(None, None, sessions(), given.answer_s),
+        host=given.host,
+        port=given.port,
+        log_level="warning",
+        ws=KnockingProtocol,
+        # a client that has given up on an answer, and thinks, answers no pings until it comes back
+        ws_ping_timeout=GONE_S,
+    )
 
 
 if __name__ == "__main__":
