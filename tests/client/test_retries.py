@@ -12,9 +12,11 @@ from tests.client.conftest import Answer, Scripted, problem
 
 SUBMISSION = {
     "id": "sub_1", "status": "completed", "verdict": "correct", "stage": "ok", "reward": 1.3,
-    "task_id": "level1/19_ReLU", "episode_id": None, "turn": None, "attempt": 1, "phase": None, "run_id": None,
-    "custom_id": None, "labels": {}, "code_sha": "0" * 12, "queue": None, "error": None, "result": None,
-    "environment": None, "timings": {},
+    "task_id": "level1/19_ReLU", "language": "triton", "episode_id": None, "turn": None, "attempt": 1, "phase": None,
+    "priority": "normal", "gpu": None, "run_id": None, "batch_id": None, "custom_id": None, "labels": {},
+    "code_sha": "0" * 12, "deduped_from": None, "regrade_of": None, "queue": None, "error": None, "result": None,
+    "environment": None, "timings": {}, "created_at": "2026-01-31T12:00:00.000Z", "started_at": None,
+    "finished_at": None, "deadline_at": "2026-01-31T13:00:00.000Z",
 }  # fmt: skip
 WAITING = {**SUBMISSION, "status": "queued", "verdict": None, "stage": None, "reward": None}
 DONE = Answer(200, SUBMISSION)
