@@ -106,7 +106,7 @@ class Play:
                 speedup=result.speedup if result else None,
                 roofline_frac=result.roofline_frac if result else None,
                 suspicious=bool(result and (result.suspicious or result.roofline_violation)),
-                rules=tuple(result.raw.get("rules") or ()) if result else (),
+                rules=tuple(result.rules) if result else (),
                 feedback=feedback,
                 code_sha256=hashlib.sha256((code or NO_CODE).encode(errors="surrogatepass")).hexdigest(),
                 has_code=code is not None,
@@ -119,7 +119,7 @@ class Play:
     def told(self, state: EpisodeState) -> None:
         """Take the episode as the server has it after a verdict: its next prompt, if there is one."""
         self.state = state
-        prompt = state.raw.get("next_prompt")
+        prompt = state.next_prompt
         if self.active and prompt:
             self.messages.append({"role": "user", "content": prompt})
         else:

@@ -22,7 +22,7 @@ from train.tiny.run import Demo, DemoSettings
 def main(
     output: Annotated[Path, typer.Option(help="a folder that is new or empty")] = Path(".data/train-demo"),
     url: Annotated[str | None, typer.Option(help="a grader that runs; without it one is started")] = None,
-    updates: Annotated[int, typer.Option(min=2, help="half of them before the stop, half after it")] = 16,
+    updates: Annotated[int, typer.Option(min=2, help="half of them before the stop, half after it")] = 24,
     generations: Annotated[int, typer.Option(min=2, help="episodes of a task in an update")] = 8,
     seed: int = 0,
     cpu: Annotated[bool, typer.Option(help="keep the policy off the GPU")] = False,

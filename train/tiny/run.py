@@ -24,14 +24,15 @@ from train.tiny.view import transcript
 from train.trainer import TrainSettings, make_trainer
 
 RUN_ID = "train-demo"
-IMITATIONS = 60
+# with transformers' usual 0.02 the one word that tells tasks apart hardly moves so small a policy
+SPREAD = 0.2
 TURN_TOKENS = 12
 MAX_TURNS = 2
 
 
 @dataclass(frozen=True)
 class DemoSettings:
-    """An update learns from `generations` episodes of each task; `updates` are made in all."""
+    """An update learns from `generations` episodes of each task; `updates` are made in all, after `imitations`."""
 
     output: Path
     url: str
@@ -39,6 +40,7 @@ class DemoSettings:
     generations: int
     seed: int
     cpu: bool
+    imitations: int = 60
 
 
 class Demo:
@@ -53,17 +55,22 @@ class Demo:
         """All of it; the records. Raises what the grader's client raises."""
         settings, say = self._settings, self._console.print
         with KernelGrader(settings.url, trust_env=False) as grader:
-            model = random_policy(self._tokenizer, settings.seed)
+            model = random_policy(self._tokenizer, settings.seed, spread=SPREAD)
             say(f"A policy of {model.num_parameters()} random weights, {len(self._tokenizer)} tokens.")
-            loss = imitate(model, self._tokenizer, self._problems(grader), updates=IMITATIONS, seed=settings.seed)
+            loss = imitate(
+                model, self._tokenizer, self._problems(grader), updates=settings.imitations, seed=settings.seed
+            )
             say(f"It has imitated random answers (loss {loss:.2f}): it can write kernels, and knows of none if right.")
             half = settings.updates // 2
             shown = self._train(grader, model, half, resume=False)
             say("", *transcript(self._tokenizer, shown), "", "Stopped; going on from the checkpoint.", sep="\n")
-            other = random_policy(self._tokenizer, settings.seed + 1)  # nothing but the checkpoint is carried over
+            other = random_policy(
+                self._tokenizer, settings.seed + 1, spread=SPREAD
+            )  # nothing but the checkpoint is carried over
             self._train(grader, other, settings.updates, resume=True)
         records = read_run(settings.output)
         self._compare(records)
+        self._report()
         return records
 
     def _problems(self, grader: KernelGrader) -> list[str]:
@@ -121,6 +128,15 @@ class Demo:
             eval_generations=settings.generations,
             use_cpu=settings.cpu,
         )
+
+    def _report(self) -> None:
+        folder = self._settings.output
+        try:
+            from train.report.__main__ import write
+        except ImportError as error:  # a machine that only trains may lack what draws
+            self._console.print(f"No report here ({error}); elsewhere: python -m train.report {folder}")
+            return
+        self._console.print(f"Report: {write(folder, folder)[0]}")
 
     def _compare(self, records: Sequence[EpisodeRecord]) -> None:
         evaluated = [record for record in records if record.phase == "eval"]
