@@ -5,8 +5,9 @@ import time
 from urllib.parse import urlsplit
 
 import redis
+from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import make_url, text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
 from grading.clock import now_ms
 from grading.db import Database
@@ -65,7 +66,13 @@ def clock(settings: Settings, db: Database) -> Check:
 
 
 def keys(settings: Settings, db: Database) -> Check:
-    if any_keys(db):
+    try:
+        some = any_keys(db)
+    except ProgrammingError as error:
+        if not isinstance(error.orig, InsufficientPrivilege):
+            raise
+        return Check.ok("keys", "not told to the role of worker hosts")
+    if some:
         return Check.ok("keys", "API keys are in force")
     if _is_loopback(settings.bind):
         return Check.ok("keys", f"none, and the API listens on {settings.bind} alone")

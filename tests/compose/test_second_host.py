@@ -1,5 +1,6 @@
 """A worker host that has the addresses of database and broker, a role of its own and its GPU list, and nothing else."""
 
+import json
 import secrets
 import subprocess
 import sys
@@ -99,5 +100,10 @@ def test_a_host_joins_with_two_addresses_a_role_and_its_gpus(
     command = [*host.prefix(told), sys.executable, "-c", PROGRAM]
     found = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
     assert found.stdout.splitlines() == ["keys are kept", "TLS alone", "the broker proves itself"], found.stderr
+    command = [*host.prefix(told), sys.executable, "-m", "grading.cli", "doctor", "--json"]
+    found = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
+    checks = {check["name"]: check["state"] for check in json.loads(found.stdout)}
+    parts = ("database", "migrations", "keys", "workers", "reaper")
+    assert {name: checks[name] for name in parts} == dict.fromkeys(parts, "ok"), found.stdout
     joined.terminate()
     assert ready() == set()
