@@ -13,7 +13,7 @@ RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
 LOCK := requirements/constraints.txt
 TRAIN_LOCK := requirements/train.txt
-CODE := client openenv_server app benchmarks evaluator grading launcher migrations train workers tests examples
+CODE := client openenv_server app benchmarks evaluator grading launcher migrations train workers tests examples modal_app.py
 
 .DEFAULT_GOAL := help
 .PHONY: help env venv run demo train-demo doctor workers key purge test chaos lint fmt lock clean distclean kernelbench

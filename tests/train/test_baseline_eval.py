@@ -141,7 +141,7 @@ def test_the_manuals_commands(server: OwnServer, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     tasks = len({each.task_id for each in read_file(tmp_path / "runs" / "before" / "rollouts-rank0.jsonl")})
-    assert lines[0] == lines[1] == f"{tasks} tasks, {4 * tasks} samples: pass@1 100.0 %, fast_1 100.0 %, reward 0.885"
+    assert lines[0] == lines[1] == f"{tasks} tasks, {2 * tasks} samples: pass@1 100.0 %, fast_1 100.0 %, reward 0.885"
     assert lines[2].endswith("report.html")
 
 
