@@ -1,6 +1,7 @@
 """Fixtures that every house's tests share: real databases of both kinds, a real broker, installations of them."""
 
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,11 @@ from tests.services import postgres
 from tests.services.broker import Broker
 from tests.services.distribution import ByServers
 from tests.services.installation import Installation, installation
+
+
+def pytest_configure() -> None:
+    """Whoever ends a run with SIGTERM gets what Ctrl-C does: every server that was started is stopped again."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
