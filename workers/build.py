@@ -6,13 +6,12 @@ from collections.abc import Callable
 from structlog import get_logger
 
 from evaluator.builder import Builder, Built
-from evaluator.errors import Cancelled, GraderFault
 from evaluator.report import Report
 from grading import jobs
 from grading.errors import FenceLost
 from grading.jobs import Claim
 from workers.evaluators import connect_builder
-from workers.grade import announcing, held, record, ring_for, spared, until_written
+from workers.grade import announcing, faults_told, held, record, ring_for, spared, until_written
 from workers.lease import Lease
 from workers.products import publish
 from workers.runtime import Runtime
@@ -25,7 +24,7 @@ def build(here: Runtime, claim: Claim, begun: Callable[[], None]) -> str | None:
     with contextlib.closing(connect_builder(here.config)) as builder, held(here, claim, builder.abort) as lease:
         try:
             begun()
-            outcome = spared(here, claim) or _build(here, builder, claim, lease)
+            outcome = faults_told(lambda: spared(here, claim) or _build(here, builder, claim, lease))
             if isinstance(outcome, Built):
                 return _hand_on(here, claim, outcome, lease)
             lease.ending()
@@ -35,18 +34,8 @@ def build(here: Runtime, claim: Claim, begun: Callable[[], None]) -> str | None:
             return None
 
 
-def _build(here: Runtime, builder: Builder, claim: Claim, lease: Lease) -> Built | Report | GraderFault:
-    """Raises FenceLost."""
-    try:
-        return builder.build(claim.source, claim.architectures, announcing(here, claim, lease.on_phase))
-    except Cancelled:
-        raise FenceLost("the claim was lost while building") from None
-    except GraderFault as fault:
-        return fault
-    except Exception as error:
-        # whatever we did not foresee is ours: a submission must not be punished for it
-        log.exception("builder_failed")
-        return GraderFault("internal_error", repr(error))
+def _build(here: Runtime, builder: Builder, claim: Claim, lease: Lease) -> Built | Report:
+    return builder.build(claim.source, claim.architectures, announcing(here, claim, lease.on_phase))
 
 
 def _hand_on(here: Runtime, claim: Claim, built: Built, lease: Lease) -> str:

@@ -36,7 +36,7 @@ def grade(here: Runtime, claim: Claim, begun: Callable[[], None]) -> str | None:
     with contextlib.closing(connect(here.config)) as evaluator, held(here, claim, evaluator.abort) as lease:
         try:
             begun()
-            outcome = spared(here, claim) or _evaluate(here, evaluator, claim, lease)
+            outcome = faults_told(lambda: spared(here, claim) or _evaluate(here, evaluator, claim, lease))
             lease.ending()
             return record(here, claim, outcome)
         except FenceLost as error:
@@ -61,13 +61,17 @@ def spared(here: Runtime, claim: Claim) -> Report | None:
         return None
 
 
-def _evaluate(here: Runtime, evaluator: ClosableEvaluator, claim: Claim, lease: Lease) -> Report | GraderFault:
-    """A report or a fault of ours. Raises FenceLost."""
+def _evaluate(here: Runtime, evaluator: ClosableEvaluator, claim: Claim, lease: Lease) -> Report:
+    fetch(here, claim.source)
+    return evaluator.evaluate(claim.source, announcing(here, claim, lease.on_phase))
+
+
+def faults_told(work: Callable[[], T]) -> T | GraderFault:
+    """What the work on a claim came to, or a fault of ours. Raises FenceLost where the claim was lost over it."""
     try:
-        fetch(here, claim.source)
-        return evaluator.evaluate(claim.source, announcing(here, claim, lease.on_phase))
+        return work()
     except Cancelled:
-        raise FenceLost("the claim was lost while grading") from None
+        raise FenceLost("the claim was lost while it was worked on") from None
     except GraderFault as fault:
         return fault
     except Exception as error:

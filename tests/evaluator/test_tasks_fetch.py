@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.tasks.fetch import FetchError, fetch
+from evaluator.tasks.fetch import COMMIT, FetchError, fetch
+from launcher.commands import REPOSITORY
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -35,6 +36,15 @@ def test_exactly_that_commit(tmp_path: Path, origin: tuple[str, str]) -> None:
     fetch(tmp_path / "here", url, commit)
     assert (tmp_path / "here" / "task.py").read_text() == "old\n"
     fetch(tmp_path / "here", "file:///nowhere", commit)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("docker/Dockerfile", "ARG KERNELBENCH_COMMIT="), ("modal_app.py", "TASKS_COMMIT = ")]
+)
+def test_images_are_built_with_the_same_one(file: str, name: str) -> None:
+    """They are built where no package of ours is installed yet, so that they name it themselves."""
+    (line,) = [line for line in (REPOSITORY / file).read_text().splitlines() if line.startswith(name)]
+    assert line.removeprefix(name).strip('"') == COMMIT
 
 
 def test_nothing_of_anybody_is_overwritten(tmp_path: Path, origin: tuple[str, str]) -> None:
