@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from xdist.scheduler import LoadScopeScheduling
 
 # their tests share servers that take long to start, or an environment to be installed
-WHOLE_FOLDERS = ("tests/app", "tests/chaos", "tests/openenv")
+WHOLE_FOLDERS = tuple(f"tests/{name}" for name in ("adapters", "app", "chaos", "client", "openenv", "train"))
 
 
 class ByServers(LoadScopeScheduling):  # type: ignore[misc]
