@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from types import TracebackType
 from typing import Any
 
@@ -15,10 +16,13 @@ SHOWN = ("reward", "kernel/correct", "kernel/speedup", "kernel/failed")
 
 
 class Progress(TrainerCallback):  # type: ignore[misc]  # transformers is not looked into
-    """Counts updates, shows the latest rewards, and `say` what is being done within an update."""
+    """Counts updates, shows the latest rewards, and `say` what is being done within an update.
+
+    Of several processes only the first one shows anything.
+    """
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True)
+        self._console = console or Console(stderr=True, quiet=os.environ.get("RANK", "0") != "0")
         self._bar = Bar(
             TextColumn("updates"),
             BarColumn(),

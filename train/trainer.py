@@ -57,7 +57,7 @@ class TrainSettings:
         at_least(self, 1, "updates", "tasks_per_update", "micro_batch", "save_every", "keep", "eval_generations")
         at_least(self, 2, "generations")  # rewards are compared within a group
 
-    def config(self, processes: int) -> GRPOConfig:
+    def config(self, processes: int, eval_tasks: int = 0) -> GRPOConfig:
         """TRL's. Raises SettingsError for numbers that do not go together."""
         episodes = self.tasks_per_update * self.generations
         if episodes % (self.micro_batch * processes):
@@ -65,13 +65,15 @@ class TrainSettings:
                 f"tasks_per_update * generations = {episodes} must be divisible by micro_batch * processes = "
                 f"{self.micro_batch} * {processes}: change one of them"
             )
+        # several processes fill up their last batch with what they have played already
+        together = min(self.eval_at_once // self.eval_generations, -(-eval_tasks // processes))
         return GRPOConfig(
             output_dir=str(self.output),
             max_steps=self.updates,
             per_device_train_batch_size=self.micro_batch,
             gradient_accumulation_steps=episodes // (self.micro_batch * processes),
             num_generations=self.generations,
-            per_device_eval_batch_size=max(self.eval_at_once // self.eval_generations, 1) * self.eval_generations,
+            per_device_eval_batch_size=max(together, 1) * self.eval_generations,
             num_generations_eval=self.eval_generations,
             eval_strategy="steps" if self.eval_every else "no",
             eval_steps=self.eval_every or None,
@@ -111,7 +113,7 @@ def make_trainer(
 
     `rollout_func` may stand between the trainer and `rollouts`, to look at what passes.
     """
-    config = settings.config(int(os.environ.get("WORLD_SIZE", "1")))
+    config = settings.config(int(os.environ.get("WORLD_SIZE", "1")), len(eval_tasks))
     ids = rows(stages, settings.updates, settings.tasks_per_update, settings.seed)
     for known in KNOWN:
         warnings.filterwarnings("ignore", message=known)
