@@ -36,22 +36,19 @@ def bar(console: Console, total: int, done: int) -> Iterator[Bar]:
         yield Bar(progress, total, done)
 
 
-def show(console: Console, summary: Summary, *, tasks: bool = True) -> None:
-    """Tables of groups and, if asked for, of tasks."""
-    console.print(_of_groups(summary))
-    console.print(_of_fast(summary))
-    if tasks:
-        console.print(_of_tasks(summary))
+def show(console: Console, summary: Summary) -> None:
+    """Tables of groups and of tasks."""
+    for table in (_of_groups(summary), _of_fast(summary), _of_tasks(summary)):
+        console.print(table)
+        console.print()
 
 
 def _of_groups(summary: Summary) -> Table:
     turns = max((len(group.pass_by_turn) for group in summary.groups), default=0)
     ks = sorted({k for group in summary.groups for k in group.pass_at})
-    table = Table(title="Share of tasks with a correct kernel, by samples and by turns")
-    for name in ("", "tasks", "samples", "not graded", *(f"pass@{k}" for k in ks)):
-        table.add_column(name, justify="right" if name else "left")
-    for name in (*(f"turn {turn}" for turn in range(1, turns + 1)), "reward", "speedup"):
-        table.add_column(name, justify="right")
+    names = ("tasks", "samples", "not graded", *(f"pass@{k}" for k in ks))
+    by = (f"turn {turn}" for turn in range(1, turns + 1))
+    table = _table("Share of tasks with a correct kernel, by samples and by turns", *names, *by, "reward", "speedup")
     for group in summary.groups:
         by_turn = [*group.pass_by_turn, *[None] * (turns - len(group.pass_by_turn))]
         table.add_row(
@@ -67,9 +64,8 @@ def _of_groups(summary: Summary) -> Table:
 
 def _of_fast(summary: Summary) -> Table:
     ps = sorted({p for group in summary.groups for fast in group.fast.values() for p in fast})
-    table = Table(title="fast_p: correct, and more than p times as fast as PyTorch; one of k samples")
-    for name in ("", "k", *(f"p = {p:g}" for p in ps)):
-        table.add_column(name, justify="right" if name else "left")
+    title = "fast_p: correct and more than p times as fast as PyTorch, of k samples"
+    table = _table(title, "k", *(f"p = {p:g}" for p in ps))
     for group in summary.groups:
         for k, fast in group.fast.items():
             table.add_row(group.name, str(k), *(percent(fast.get(p)) for p in ps))
@@ -77,13 +73,20 @@ def _of_fast(summary: Summary) -> Table:
 
 
 def _of_tasks(summary: Summary) -> Table:
-    table = Table(title="By task")
-    for name in ("task", "samples", "correct", "not graded", "suspicious", "reward", "best speedup", "roofline"):
-        table.add_column(name, justify="left" if name == "task" else "right")
+    table = _table("By task", "right", "not graded", "reward", "best speedup", "roofline")
     for task in summary.tasks:
-        counts = (task.samples, task.correct, task.not_graded, task.suspicious)
+        counts = (f"{task.correct}/{task.samples}", str(task.not_graded))
         measured = (number(task.reward_mean), number(task.best_speedup), percent(task.best_roofline_frac))
-        table.add_row(task.task_id, *map(str, counts), *measured)
+        table.add_row(task.task_id, *counts, *measured)
+    return table
+
+
+def _table(title: str, *names: str) -> Table:
+    """The first column has no name, and is never cut: a terminal of 80 columns has room for the rest."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("", no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right")
     return table
 
 
