@@ -1,4 +1,4 @@
-"""docs/configuration.md has every variable that any of our programs or docker-compose.yml reads, and no other."""
+"""docs/configuration.md has every variable that any of our programs or compose files reads, and no other."""
 
 import ast
 import re
@@ -66,8 +66,12 @@ def spelled_out() -> set[str]:
 
 
 def composed() -> set[str]:
-    """What docker-compose.yml takes from its surroundings."""
-    return set(re.findall(r"(?<!\$)\$\{([A-Z_]+)", (REPOSITORY / "docker-compose.yml").read_text()))
+    """What docker-compose.yml and its like take from their surroundings."""
+    return {name for text in compose_files() for name in re.findall(r"(?<!\$)\$\{([A-Z_]+)", text)}
+
+
+def compose_files() -> list[str]:
+    return [path.read_text() for path in sorted(REPOSITORY.glob("docker-compose*.yml"))]
 
 
 @pytest.fixture
@@ -103,7 +107,6 @@ def test_defaults_are_those_of_the_code(read: dict[str, object]) -> None:
 
 
 def test_defaults_of_docker_compose_are_those_of_the_file() -> None:
-    text = (REPOSITORY / "docker-compose.yml").read_text()
     told = documented()
-    for name, default in re.findall(r"(?<!\$)\$\{([A-Z_]+):?-([^}]+)\}", text):
+    for name, default in re.findall(r"(?<!\$)\$\{([A-Z_]+):?-([^}]+)\}", "".join(compose_files())):
         assert told[name].strip("`") == default, name
