@@ -29,7 +29,7 @@ from train.tiny.model import random_policy
 from train.trainer import TrainSettings, make_trainer
 
 EPISODES, WORKERS = 64, 2
-PROGRAMS = [f"```python\n{source(f'correct speedup={1 + n} eval_s=0.05')}```\n" for n in range(8)]
+PROGRAMS = [f"```python\n{source(f'correct speedup={1 + n} eval_s=0.1')}```\n" for n in range(8)]
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def lost_for_good(here: Installation, folder: Path, workers: list[Process]) -> N
             worker.kill()
 
     thread = in_the_middle(here, "lost", lose)
-    records = train(here, folder, "lost", deadline_s=20.0)
+    records = train(here, folder, "lost", deadline_s=10.0)
     thread.join()
     failed = [record for record in records if record.failed]
     assert 0 < len(failed) < EPISODES
