@@ -17,6 +17,8 @@ from train.tasks import Stage
 from train.tiny.fragments import fragment_tokenizer
 from train.tiny.model import random_policy
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 OTHER = "level1/21_Sigmoid"
 PROGRAMS = [f"```python\n{source(f'correct speedup={1 + n}')}```\n" for n in range(4)]
 CHEAT = f"```python\nimport subprocess\n{source()}\nsubprocess.run('x')\n```\n"

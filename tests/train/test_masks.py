@@ -21,6 +21,8 @@ from train.tiny.fragments import TEMPLATE, fragment_tokenizer
 from train.tiny.model import random_policy
 from train.trainer import TrainSettings, make_trainer
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 THINKING = (
     "{% for message in messages %}{% set content = message.content.split('</think>')[-1] %}"
     "{{ '<|im_start|>' + message.role + '\n' + content + '<|im_end|>' + '\n' }}{% endfor %}"

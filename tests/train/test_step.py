@@ -28,6 +28,8 @@ from train.tiny.fragments import fragment_tokenizer
 from train.tiny.model import random_policy
 from train.trainer import TrainSettings, make_trainer
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 EPISODES, WORKERS = 64, 2
 PROGRAMS = [f"```python\n{source(f'correct speedup={1 + n} eval_s=0.1')}```\n" for n in range(8)]
 

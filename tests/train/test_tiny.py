@@ -3,11 +3,14 @@
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from launcher.demo_server import OwnServer
 from train.tiny.kernels import TASK_IDS
 from train.tiny.run import MAX_TURNS, Demo, DemoSettings
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_the_demonstration(server: OwnServer, tmp_path: Path) -> None:
