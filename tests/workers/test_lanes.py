@@ -71,6 +71,7 @@ def test_stopping_hands_every_lane_back(installed: Installation) -> None:
 def test_a_sick_device_rests_until_a_clean_probe(installed: Installation) -> None:
     sick = Path(installed.settings.evaluator_config().state_dir, "mock-0.sick")
     worker = installed.start_worker(KERNEL_ENV_LANES="2")
+    worker.wait_logged('"canary"')  # which would find it sick before any grade does
     beside = installed.submit(source("correct eval_s=3"))
     wait_for(lambda: installed.row(beside.id).status == "running", 30, "a first grade", worker.tail)
     sick.parent.mkdir(parents=True)
