@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PORT ?= 8000
 PYTEST_ARGS ?=
-# tests wait as often as they compute; each process brings servers of its own, which many cores are no reason to multiply
+# tests wait as often as they compute; each process brings servers of its own, so many cores are no reason for many
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n < 8 ? n + 1 : 8)))
 PROJECT ?= default
 OLDER_THAN ?= 30d
