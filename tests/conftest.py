@@ -21,7 +21,7 @@ from tests.services.installation import Installation, installation
 
 
 def pytest_configure() -> None:
-    """Whoever ends a run with SIGTERM gets what Ctrl-C does: every server that was started is stopped again."""
+    """SIGTERM does what Ctrl-C does: a run in one process (JOBS=0) stops every server that it started."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
