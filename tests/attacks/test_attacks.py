@@ -12,7 +12,7 @@ from tests.attacks.footprint import Footprint
 
 MEMORY_GROWTH_MAX_BYTES = 200 * 1024**2
 REMAINING_MAX = 6
-INTERLEAVED = 20  # after the corpus, in which every attack is followed by an honest kernel as well
+INTERLEAVED = 50
 FAST_FAULTS = {
     "messages/garbage",
     "messages/silence",
