@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import Cancelled, GraderFault
 from evaluator.report import Report
+from evaluator.socket_path import address
 from evaluator.submission import Submission
 from evaluator.wire import Channel, DeadlinePassed, WireError
 
@@ -165,7 +166,8 @@ class JudgeClient:
     def _connect(self) -> Channel:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            sock.connect(self._path)
+            with address(self._path) as here:
+                sock.connect(here)
         except OSError as error:
             sock.close()
             raise GraderFault("judge_lost", f"no judge listens at {self._path}: {error}") from error
@@ -189,7 +191,8 @@ def _listen(path: str) -> socket.socket:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(path)
+    with address(path) as here:
+        listener.bind(here)
     Path(path).chmod(0o600)
     listener.listen(16)
     return listener

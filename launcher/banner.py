@@ -1,30 +1,29 @@
 """What the launcher says once it serves: what it chose, where the data lies, what to try."""
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from launcher.plan import Plan
 
 
 def show(console: Console, plan: Plan) -> None:
-    """A short table and one command to copy."""
+    """A short table and one command to copy; no line is cut or folded, since paths are copied too."""
     settings = plan.settings
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row("API", f"{plan.url}  (documentation: {plan.url}/docs)")
-    table.add_row("evaluator", f"{settings.evaluator}  ({plan.evaluator_why}), slots: {_list(settings.gpus)}")
-    table.add_row("tasks", str(settings.kernelbench_dir))
-    table.add_row("database", _database(plan))
-    table.add_row("broker", plan.broker.source if plan.broker else "REDIS_URL")
-    table.add_row("data", str(settings.data_dir))
-    table.add_row("logs", str(plan.log_dir))
+    rows = {
+        "API": f"{plan.url}  (documentation: {plan.url}/docs)",
+        "evaluator": f"{settings.evaluator}  ({plan.evaluator_why}), slots: {_list(settings.gpus)}",
+        "tasks": str(settings.kernelbench_dir),
+        "database": _database(plan),
+        "broker": plan.broker.source if plan.broker else "REDIS_URL",
+        "data": str(settings.data_dir),
+        "logs": str(plan.log_dir),
+    }
     if plan.flower_port:
-        table.add_row("Flower", f"http://127.0.0.1:{plan.flower_port}")
+        rows["Flower"] = f"http://127.0.0.1:{plan.flower_port}"
+    width = max(map(len, rows))
     console.print()
-    console.print(table)
-    # not part of the table: a line to copy must not be cut or folded
+    for name, value in rows.items():
+        console.print(Text.assemble((name.ljust(width), "bold"), "  ", value), soft_wrap=True)
     console.print(Text.assemble("\n", ("Try it:  ", "bold"), (_curl(plan), "green")), soft_wrap=True)
     console.print("Ctrl-C stops everything; the data stays.\n")
 

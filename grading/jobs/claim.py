@@ -1,5 +1,6 @@
 """Claiming: a slot takes the best waiting row for itself, under a new fence and a lease."""
 
+import time
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -20,6 +21,8 @@ from grading.settings import Leases
 from grading.states import SlotRole, SlotState, SubmissionStatus
 
 TRIES = 5
+# whoever gives bells to a lane has all of its rows locked for about so long
+PAUSE_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -47,21 +50,29 @@ class Choice:
     heads: list[Head]
     beside: bool
 
+    @property
+    def best(self) -> list[Head]:
+        """Those of the highest priority that there is."""
+        return [head for head in self.heads if head.aged_priority == self.heads[0].aged_priority]
+
 
 def claim(db: Database, slot_id: str, incarnation: str, leases: Leases) -> Claim | None:
     """Take the best waiting row for this slot, or None where there is none that it may take.
 
     A row that another transaction has locked is passed over, so an empty answer is believed only if a plain read finds
-    nothing either. Raises FenceLost where the slot belongs to a later worker.
+    nothing either, and what has a lower priority is taken only when the rows above it stay locked. Raises FenceLost
+    where the slot belongs to a later worker.
     """
-    for _ in range(TRIES):
+    for number in range(TRIES):
+        if number:
+            time.sleep(PAUSE_S)
         with db.write() as session:
             # locked, so that the lanes of one slot claim one after another, and none after a drain was recorded
             slot = ready_slot(session, slot_id, incarnation, lock=True)
             if slot is None:
                 return None
             choice = choose(session, slot)
-            for head in choice.heads:
+            for head in choice.heads if number == TRIES - 1 else choice.best:
                 taken = _take(session, slot, head, choice.beside)
                 if taken is not None:
                     return _begin(session, slot, taken, leases)

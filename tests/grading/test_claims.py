@@ -1,8 +1,10 @@
 """Claims: each row goes to one slot, under a fence that alone may write about it."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sqlalchemy import select
 
 from evaluator.errors import GraderFault
 from evaluator.report import Report
@@ -11,7 +13,8 @@ from grading import jobs
 from grading.db import Database
 from grading.errors import FenceLost, SlotTaken
 from grading.jobs import Reaper, SlotIdentity, danger
-from grading.states import AttemptEnd, SlotState, SubmissionStatus
+from grading.models import Submission
+from grading.states import AttemptEnd, Priority, SlotState, SubmissionStatus
 from tests.grading.support import LAPSED, LEASES, PROJECT, attempts, claim, must_claim, open_slot, report, row, submit
 
 
@@ -49,6 +52,22 @@ def test_every_row_is_claimed_once_by_many_slots(db: Database) -> None:
         taken = [submission_id for part in pool.map(work, slots) for submission_id in part]
     assert len(taken) == len(wanted)
     assert set(taken) == wanted
+
+
+@pytest.mark.parametrize("released", [True, False])
+def test_a_lower_priority_is_taken_only_where_what_is_above_stays_locked(
+    db: Database, monkeypatch: pytest.MonkeyPatch, released: bool
+) -> None:
+    if db.engine.dialect.name == "sqlite":
+        pytest.skip("there is one writer at a time")
+    slot = open_slot(db)
+    high, low = submit(db, priority=Priority.HIGH).id, submit(db, priority=Priority.LOW).id
+    with db.engine.connect() as other:
+        other.execute(select(Submission.id).where(Submission.id == high).with_for_update())
+        # in place of the pauses between its tries
+        monkeypatch.setattr(time, "sleep", lambda _: other.rollback() if released else None)
+        found = must_claim(db, slot)
+    assert found.submission_id == (high if released else low)
 
 
 def test_only_the_present_fence_may_write(db: Database) -> None:

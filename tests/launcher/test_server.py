@@ -70,9 +70,12 @@ def all_gone(processes: list[psutil.Process]) -> bool:
 @pytest.fixture
 def launch(tmp_path: Path) -> Iterator[Callable[..., Launched]]:
     started: list[Launched] = []
+    # longer than a terminal is wide, and than the address of a Unix socket may be
+    folder = tmp_path / ("a-folder-with-a-long-name-" * 4)
+    folder.mkdir()
 
     def start(**settings: str) -> Launched:
-        started.append(Launched(tmp_path / "data", **settings))
+        started.append(Launched(folder / "data", **settings))
         return started[-1]
 
     yield start
