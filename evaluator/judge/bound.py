@@ -11,14 +11,16 @@ from evaluator.verdicts import Verdict
 
 # What is not the call's own in the judge's time can only lengthen it, so the quicker calls tell most.
 QUICK_QUANTILE = 0.2
-# On a GPU a process answers the signal as quickly as another one: there the reference's quicker calls are compared.
-OVERHEAD_QUANTILE = {"cuda": 0.2, "cpu": 0.5}
+# One process answers as quickly as another one: the reference's quicker calls are compared.
+OVERHEAD_QUANTILE = 0.2
+# On shared cores what is not the call's own varies by more than short calls take: by so much of it no call is shorter.
+NOISE_QUANTILE = 0.8
 # A claim may lie under the bound by this much before it is called a lie: wall time is noisier than events, and on a
 # CPU, whose cores are shared with everything else that runs there, noisier still.
 SLACK_FRAC = {"cuda": 0.1, "cpu": 0.5}
 SLACK_MS = {"cuda": 0.1, "cpu": 20.0}
 # How far the quicker calls of two processes may lie apart for no reason (an H200: of 0.3 ms, 0.001 to 0.05).
-UNCOUNTED_MS = {"cuda": 0.06, "cpu": 0.0}
+UNCOUNTED_MS = 0.06
 # Up to here that is a good part of the whole, and rows of forwards tell more.
 ROWS_BELOW_MS = 1.0
 ROW_REPEATS = 3
@@ -37,10 +39,16 @@ class Bound:
         self._device = device
 
     def of_calls(self, reference: Sequence[CheckedCall], candidate: Sequence[CheckedCall]) -> float:
-        """From the signal to the digest of the output, less what the same takes around the trusted reference; in ms."""
+        """From the signal to the digest of the output, less what the same takes around the trusted reference; in ms.
+
+        Nobody gets to be faster than the reference by less than the clock of a CPU can tell.
+        """
         bound_ms = self._wall_ms(reference, candidate)
+        if self._device == "cpu":
+            reference_ms = quantile([call.claim_ms for call in reference], 0.5)
+            return max(bound_ms, min(_noise_ms(reference), reference_ms)) if bound_ms > 0 else reference_ms
         # a forward that waits for results itself is timed by this clock alone
-        return bound_ms - (UNCOUNTED_MS[self._device] if queues(candidate) else 0.0)
+        return bound_ms - (UNCOUNTED_MS if queues(candidate) else 0.0)
 
     def needs_rows(self, reference: Sequence[CheckedCall], candidate: Sequence[CheckedCall]) -> bool:
         """Whether single calls are too short for the judge's clock."""
@@ -56,9 +64,17 @@ class Bound:
             )
 
     def _wall_ms(self, reference: Sequence[CheckedCall], candidate: Sequence[CheckedCall]) -> float:
-        overheads = [call.wall_ms - call.claim_ms for call in reference]
-        overhead_ms = quantile(overheads, OVERHEAD_QUANTILE[self._device])
+        overhead_ms = quantile(_overheads_ms(reference), OVERHEAD_QUANTILE)
         return quantile([call.wall_ms for call in candidate], QUICK_QUANTILE) - overhead_ms
+
+
+def _overheads_ms(reference: Sequence[CheckedCall]) -> list[float]:
+    return [call.wall_ms - call.claim_ms for call in reference]
+
+
+def _noise_ms(reference: Sequence[CheckedCall]) -> float:
+    overheads = _overheads_ms(reference)
+    return quantile(overheads, NOISE_QUANTILE) - quantile(overheads, OVERHEAD_QUANTILE)
 
 
 class Rows:

@@ -14,7 +14,7 @@ from evaluator.judge.clock import PhaseClock
 from evaluator.judge.grade import Judge
 from evaluator.limits import Limits
 from evaluator.report import Report
-from evaluator.reward import CORRECT_MIN, reward
+from evaluator.reward import CORRECT_BASE, reward
 from evaluator.sandbox import kernel
 from evaluator.submission import Language, Submission
 from evaluator.verdicts import Verdict
@@ -24,8 +24,9 @@ ROOT = Path(__file__).parents[2]
 PARTIAL = 0.05
 REFUSALS = (Verdict.FORMAT_VIOLATION, Verdict.REJECTED_TIMING)
 CANARY = "canary-2718281828"
-# Interpreted kernels are all far slower than the reference, and on a GPU the copying ones are as fast as it is.
-PAYS_MOST = {"cpu": CORRECT_MIN, "cuda": 0.65}
+# Interpreted kernels are far slower than the reference; where a busy machine hides that, they count as as fast as it.
+# On a GPU the copying ones are as fast.
+PAYS_MOST = {"cpu": CORRECT_BASE, "cuda": 0.65}
 HONEST_TASK = "level1/19_ReLU"
 HONEST = (ROOT / "benchmarks/kernels/triton/relu.py").read_text()
 

@@ -30,6 +30,16 @@ def test_one_that_waits_for_results_is_timed_by_this_clock_alone() -> None:
     assert not bound.needs_rows(REFERENCE, calls(0.1, 0.3, queued=False))
 
 
+def test_on_a_cpu_noise_pays_for_no_lie() -> None:
+    noisy = [CheckedCall(1.0, 1.0 + overhead) for overhead in (5.0, 9.0, 30.0)]
+    lie = calls(1e-6, 4.0, 5.0, 6.0)  # quicker than anything around the reference
+    assert Bound("cpu").of_calls(noisy, lie) == pytest.approx(1.0)
+    slow = [CheckedCall(1.0, 31.0)] * 3
+    assert Bound("cpu").of_calls(slow, lie) == 1.0
+    quiet = [CheckedCall(1.0, 1.0 + overhead) for overhead in (0.1, 0.1, 0.2)]
+    assert Bound("cpu").of_calls(quiet, calls(0.5, 0.6, 0.6)) == pytest.approx(0.5, abs=0.01)
+
+
 def test_short_calls_need_rows() -> None:
     bound = Bound("cuda")
     assert bound.needs_rows(REFERENCE, calls(0.001, 0.9, 0.9))
