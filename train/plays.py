@@ -11,7 +11,7 @@ from typing import Any
 from kernel_grader_client import EpisodeState, Submission
 from kernel_grader_client.adapters import extract_code
 
-from train.records import EpisodeRecord, Phase, TurnRecord
+from train.records import EpisodeRecord, Stamp, TurnRecord
 
 # graded like any other, so that the verdict on an answer without code is the server's as well
 NO_CODE = "# the answer holds no code\n"
@@ -124,18 +124,6 @@ class Play:
             self.messages.append({"role": "user", "content": prompt})
         else:
             self.stopped = True
-
-
-@dataclass(frozen=True)
-class Stamp:
-    """What all records of one step of one rank have in common."""
-
-    time: str
-    session: str
-    step: int
-    rank: int
-    phase: Phase
-    run_id: str
 
 
 def record_of(play: Play, stamp: Stamp, return_: float | None, prompt_tokens: int = 0) -> EpisodeRecord:

@@ -18,6 +18,11 @@ SUSPICIOUS = "suspicious.jsonl"
 NAME = re.compile(r"rollouts-rank(\d+)\.jsonl")
 
 
+def rank_file(folder: Path, rank: int = 0) -> Path:
+    """Where a rank's episodes are."""
+    return folder / f"rollouts-rank{rank}.jsonl"
+
+
 class Recorder:
     """Appends to one rank's file, whole lines only, each flushed. Used again for the same folder it goes on there."""
 
@@ -26,7 +31,7 @@ class Recorder:
         self.session = uuid.uuid4().hex[:12]
         self.rank = rank
         self._folder = folder
-        self._file = (folder / f"rollouts-rank{rank}.jsonl").open("a+b")
+        self._file = rank_file(folder, rank).open("a+b")
         _cut_to_last_line(self._file.fileno())
 
     def write(self, episodes: Sequence[EpisodeRecord]) -> None:

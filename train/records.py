@@ -50,10 +50,10 @@ class TurnRecord:
 
 
 @dataclass(frozen=True)
-class EpisodeRecord:
-    """One episode. `step` is the number of updates made before it; `session` one start of the program that played it.
+class Stamp:
+    """What all records of one step of one rank have in common. `time` is RFC 3339, UTC.
 
-    `return_` (in JSON `return`) is what training was told, None where a turn was not graded. `time` is RFC 3339, UTC.
+    `step` is the number of updates made before it; `session` one start of the program that played it.
     """
 
     time: str
@@ -62,6 +62,12 @@ class EpisodeRecord:
     rank: int
     phase: Phase
     run_id: str
+
+
+@dataclass(frozen=True)
+class EpisodeRecord(Stamp):
+    """One episode. `return_` (in JSON `return`) is what training was told, None where a turn was not graded."""
+
     episode_id: str
     task_id: str
     level: int

@@ -17,9 +17,9 @@ from train import metrics
 from train.chat import Chat
 from train.episodes import TRIES, Episodes
 from train.generation import sample
-from train.plays import Answer, Opening, Play, Stamp, record_of, suspicious_of
+from train.plays import Answer, Opening, Play, record_of, suspicious_of
 from train.recording import Recorder
-from train.records import EpisodeRecord
+from train.records import EpisodeRecord, Stamp
 from train.returns import RETURNS, ReturnMode, return_of
 from train.settings import SettingsError, at_least
 from train.transcript import Transcript

@@ -10,6 +10,7 @@ from flask import Flask
 
 from app.problems import Problem
 from app.turnstile import Turnstile
+from tests.services.installation import wait_for
 
 
 @contextmanager
@@ -23,14 +24,6 @@ def start(work: Callable[[], None]) -> threading.Thread:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    for _ in range(1000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("waited in vain")
 
 
 def test_so_many_work_at_a_time_and_all_have_their_turn() -> None:
@@ -63,7 +56,7 @@ def test_who_waits_lets_others_work() -> None:
             let_go.wait(30)
 
     waiting = [start(wait) for _ in range(20)]
-    wait_for(lambda: len(inside) == 20)
+    wait_for(lambda: len(inside) == 20, 10, "twenty inside")
     with request(), turnstile.inside():
         let_go.set()
     for thread in waiting:
@@ -82,7 +75,7 @@ def test_those_who_queue_come_in_as_they_came() -> None:
         threads = []
         for number in range(10):
             threads.append(start(lambda number=number: work(number)))  # type: ignore[misc]
-            wait_for(lambda: len(turnstile._queue) == len(threads))
+            wait_for(lambda: len(turnstile._queue) == len(threads), 10, "all to queue")
     for thread in threads:
         thread.join(30)
     assert order == list(range(10))

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import psutil
 import pytest
 
 from launcher.commands import REPOSITORY
-from tests.services.installation import cuda_source
+from tests.services.installation import cuda_source, wait_for
 from tests.services.ports import free_port
 from tests.services.processes import alive
 
@@ -42,7 +41,7 @@ class Launched:
         return self.output.read_text()
 
     def wait_until_ready(self) -> None:
-        eventually(lambda: "Try it" in self.text() or self.process.poll() is not None, what=self.text)
+        wait_for(lambda: "Try it" in self.text() or self.process.poll() is not None, 60, "it to serve", self.text)
         assert self.process.poll() is None, self.text()
 
     def family(self) -> list[psutil.Process]:
@@ -53,14 +52,6 @@ class Launched:
             self.process.terminate()
         self.process.wait(90)
         self.client.close()
-
-
-def eventually(condition: Callable[[], bool], *, timeout_s: float = 60.0, what: Callable[[], str] = str) -> None:
-    """Wait for a condition; fails with what `what` returns."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.1)
 
 
 def all_gone(processes: list[psutil.Process]) -> bool:
@@ -114,7 +105,7 @@ def test_a_killed_launcher_takes_everything_with_it(launch: Callable[..., Launch
     family = launched.family()
     launched.process.kill()
     launched.process.wait(10)
-    eventually(lambda: all_gone(family), what=lambda: str([p for p in family if alive(p)]))
+    wait_for(lambda: all_gone(family), 60, "the end of its family", lambda: str([p for p in family if alive(p)]))
 
 
 def test_what_dies_is_started_again(launch: Callable[..., Launched]) -> None:
@@ -125,7 +116,7 @@ def test_what_dies_is_started_again(launch: Callable[..., Launched]) -> None:
         (victim,) = [p for p in psutil.Process(launched.process.pid).children() if is_part(p, part)]
         victim.kill()
         said = {"worker": "worker-0 ended with", "broker": "broker ended with"}[part]
-        eventually(lambda said=said: said in launched.text(), what=launched.text)  # type: ignore[misc]
+        wait_for(lambda said=said: said in launched.text(), 60, said, launched.text)  # type: ignore[misc]
     assert submit(launched.client)["status"] == "completed"
 
 
@@ -137,7 +128,7 @@ def test_builders_that_were_asked_for_compile_first(launch: Callable[..., Launch
         slots = launched.client.get("/workers").json()["data"]
         return sorted(slot["role"] for slot in slots if slot["state"] == "ready")
 
-    eventually(lambda: roles() == ["builder", "grader"], what=lambda: str(roles()))
+    wait_for(lambda: roles() == ["builder", "grader"], 60, "a builder and a grader", lambda: str(roles()))
     body = {"task_id": TASK, "code": cuda_source(), "language": "cuda"}
     taken = launched.client.post("/submissions", params={"wait": 50}, json=body).json()
     assert taken["verdict"] == "correct"
@@ -149,7 +140,10 @@ def test_builders_that_were_asked_for_compile_first(launch: Callable[..., Launch
 
 
 def is_part(process: psutil.Process, part: str) -> bool:
-    return {"worker": "workers" in process.cmdline(), "broker": "-server" in process.name()}[part]
+    try:
+        return {"worker": "workers" in process.cmdline(), "broker": "-server" in process.name()}[part]
+    except psutil.NoSuchProcess:  # an orphan that the launcher had adopted, gone since it was listed
+        return False
 
 
 def test_it_needs_no_redis_server(launch: Callable[..., Launched], tmp_path: Path) -> None:

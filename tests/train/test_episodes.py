@@ -9,7 +9,8 @@ from kernel_grader_client import KernelGrader, Refused
 from launcher.demo_server import OwnServer
 from tests.services.installation import TASK, source
 from train.episodes import Episodes
-from train.plays import Answer, Opening, Play, Stamp, record_of, suspicious_of
+from train.plays import Answer, Opening, Play, record_of, suspicious_of
+from train.records import Stamp
 from train.tasks import TaskFileError, training_stages
 
 STAMP = Stamp("2026-01-01T00:00:00Z", "session", 0, 0, "train", "run")

@@ -15,8 +15,9 @@ from launcher.demo_server import OwnServer
 from tests.services.installation import TASK, source
 from tests.train.made_up import episode, turn
 from train.episodes import Episodes
-from train.plays import Answer, Opening, Stamp, record_of, suspicious_of
+from train.plays import Answer, Opening, record_of, suspicious_of
 from train.recording import SUSPICIOUS, Recorder
+from train.records import Stamp
 from train.report.__main__ import cli, write
 from train.report.figures import figures_of, over_time
 from train.report.hostile import fenced, inline, visible

@@ -15,12 +15,11 @@ from kernel_grader_client import KernelGrader
 
 from train.baseline_eval.models import Model
 from train.episodes import Episodes
-from train.plays import Answer, Opening, Play, Stamp, record_of, suspicious_of
-from train.recording import Recorder, read_file
-from train.records import EpisodeRecord
+from train.plays import Answer, Opening, Play, record_of, suspicious_of
+from train.recording import Recorder, rank_file, read_file
+from train.records import EpisodeRecord, Stamp
 
 SETTINGS = "evaluation.json"
-ROLLOUTS = "rollouts-rank0.jsonl"
 
 
 class OtherSettings(ValueError):
@@ -45,7 +44,7 @@ class Evaluation:
 
     def episodes(self) -> list[EpisodeRecord]:
         """All that are on file, in the order in which they ended. Raises BadRecord."""
-        path = self.folder / ROLLOUTS
+        path = rank_file(self.folder)
         return list(read_file(path)) if path.exists() else []
 
     def _claim_folder(self) -> None:

@@ -57,6 +57,16 @@ class GroupSummary:
     reward_mean: float | None
     speedup: float | None
 
+    @property
+    def pass_1(self) -> float | None:
+        """pass@1; None where nothing was graded."""
+        return self.pass_at.get(1)
+
+    @property
+    def fast_1(self) -> float | None:
+        """fast_1 of one sample; None where nothing was graded, or it was not asked for."""
+        return self.fast.get(1, {}).get(1.0)
+
 
 @dataclass(frozen=True)
 class Summary:

@@ -102,6 +102,7 @@ def number(value: float | None) -> str:
 
 def headline(group: GroupSummary) -> str:
     """One line on everything."""
-    passed, fast = percent(group.pass_at.get(1)), percent(group.fast.get(1, {}).get(1.0))
     counts = f"{group.tasks} tasks, {group.samples} samples"
-    return f"{counts}: pass@1 {passed}, fast_1 {fast}, reward {number(group.reward_mean)}"
+    return (
+        f"{counts}: pass@1 {percent(group.pass_1)}, fast_1 {percent(group.fast_1)}, reward {number(group.reward_mean)}"
+    )

@@ -7,14 +7,18 @@ page or from elsewhere; pygal's SVG refers to a script too.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from train.baseline_eval.summary import TaskSummary
 from train.report.figures import NOT_GRADED, OUTCOMES, Figures, Pair, Span, tried
+
+# a task, and its value before and after
+Measured: TypeAlias = tuple[str, float | None, float | None]
 
 WIDTH_IN = 8.4
 TASKS_MAX = 40
@@ -38,8 +42,12 @@ def draw(figures: Figures) -> dict[str, str]:
         drawn = {
             "reward": _reward(figures),
             "stages": _stages(figures.spans or figures.held_out),
-            "speedup": _speedup(pairs),
-            "roofline": _roofline(pairs),
+            "speedup": _dumbbells(
+                _measured(pairs, lambda task: task.best_speedup), "best speedup over PyTorch", is_ratio=True
+            ),
+            "roofline": _dumbbells(
+                _measured(pairs, lambda task: task.best_roofline_frac), "share of the roofline", is_ratio=False
+            ),
             "tried": _tried(figures.spans or figures.held_out),
         }
         return {name: _svg(figure) for name, figure in drawn.items() if figure is not None}
@@ -96,33 +104,14 @@ def _tried(spans: Sequence[Span]) -> Figure | None:
     return figure
 
 
-def _speedup(pairs: Sequence[Pair]) -> Figure | None:
-    measured = [
-        (
-            pair.task_id,
-            pair.before.best_speedup if pair.before else None,
-            pair.after.best_speedup if pair.after else None,
-        )
-        for pair in pairs
-    ]
-    return _dumbbells(measured, "best speedup over PyTorch", is_ratio=True)
+def _measured(pairs: Sequence[Pair], measure: Callable[[TaskSummary], float | None]) -> list[Measured]:
+    def end(task: TaskSummary | None) -> float | None:
+        return measure(task) if task else None
+
+    return [(pair.task_id, end(pair.before), end(pair.after)) for pair in pairs]
 
 
-def _roofline(pairs: Sequence[Pair]) -> Figure | None:
-    measured = [
-        (
-            pair.task_id,
-            pair.before.best_roofline_frac if pair.before else None,
-            pair.after.best_roofline_frac if pair.after else None,
-        )
-        for pair in pairs
-    ]
-    return _dumbbells(measured, "share of the roofline", is_ratio=False)
-
-
-def _dumbbells(
-    measured: Sequence[tuple[str, float | None, float | None]], label: str, *, is_ratio: bool
-) -> Figure | None:
+def _dumbbells(measured: Sequence[Measured], label: str, *, is_ratio: bool) -> Figure | None:
     """A row for each task that has a value, before and after; where they are too many, the greatest changes."""
     found = [row for row in measured if row[1] is not None or row[2] is not None]
     if not found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from train.baseline_eval.summary import GroupSummary, TaskSummary
+from train.baseline_eval.summary import TaskSummary
 from train.baseline_eval.view import number, percent
 from train.plays import HARMLESS
 from train.report.examples import SetAside
@@ -69,8 +69,8 @@ def headlines(figures: Figures) -> list[str]:
         (figures.comparison.after_name, figures.comparison.after),
     )
     return [
-        f"{name[0].upper()}{name[1:]}: pass@1 {percent(_first(group.pass_at))}, "
-        f"fast_1 {percent(_fast(group))}, reward {number(group.reward_mean)}."
+        f"{name[0].upper()}{name[1:]}: pass@1 {percent(group.pass_1)}, "
+        f"fast_1 {percent(group.fast_1)}, reward {number(group.reward_mean)}."
         for name, group in pair
     ]
 
@@ -105,8 +105,8 @@ def _of_comparison(comparison: Comparison, plots: Mapping[str, str]) -> list[Sec
             name,
             str(group.tasks),
             str(group.samples),
-            percent(_first(group.pass_at)),
-            percent(_fast(group)),
+            percent(group.pass_1),
+            percent(group.fast_1),
             number(group.reward_mean),
             number(group.speedup),
         ]
@@ -148,11 +148,3 @@ def _set_aside(examples: SetAside) -> Table:
 
 def _both(before: TaskSummary | None, after: TaskSummary | None, tell: Callable[[TaskSummary], str]) -> list[str]:
     return ["–" if task is None else tell(task) for task in (before, after)]
-
-
-def _first(by_k: Mapping[int, float]) -> float | None:
-    return by_k.get(1)
-
-
-def _fast(group: GroupSummary) -> float | None:
-    return group.fast.get(1, {}).get(1.0)
