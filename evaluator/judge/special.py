@@ -47,7 +47,9 @@ def _zeros(recipe: Any, x: torch.Tensor) -> torch.Tensor:
 
 
 def _constant(recipe: Any, x: torch.Tensor) -> torch.Tensor:
-    return torch.full_like(x, _draw(recipe.low, recipe.high))
+    # Sums of such values and of their squares are exact: a variance as the mean of squares less the square of the mean
+    # is zero here, as it should be, and not a negative rounding error.
+    return torch.full_like(x, round(_draw(recipe.low, recipe.high) * 4) / 4)
 
 
 def _peaked_rows(recipe: Any, x: torch.Tensor) -> torch.Tensor:
@@ -67,9 +69,16 @@ def _sparse(recipe: Any, x: torch.Tensor) -> torch.Tensor:
     made = torch.zeros_like(x)
     flat = made.view(-1)
     count = max(int(flat.numel() * recipe.density_frac), 1)
-    at = torch.randint(flat.numel(), (count,), device=x.device)
-    flat[at] = torch.empty(count, device=x.device, dtype=x.dtype).uniform_(recipe.low, recipe.high)
+    at = _places(flat, count)
+    flat[at] = torch.empty(at.shape, device=x.device, dtype=x.dtype).uniform_(recipe.low, recipe.high)
     return made
+
+
+def _places(flat: torch.Tensor, count: int) -> torch.Tensor:
+    """Up to `count` places in a flat tensor, each of them once: which of two values at one place stays is anybody's
+    guess on a GPU, and the same seed has to make the same inputs again."""
+    places: torch.Tensor = torch.randint(flat.numel(), (count,), device=flat.device).unique()
+    return places
 
 
 def _varied_rows(recipe: Any, x: torch.Tensor) -> torch.Tensor:
@@ -77,7 +86,7 @@ def _varied_rows(recipe: Any, x: torch.Tensor) -> torch.Tensor:
     for shifts in _by_index(x, recipe.shift):
         made.add_(shifts.to(x.dtype))
     flat = made.view(-1)
-    at = torch.randint(flat.numel(), (max(int(flat.numel() * recipe.outlier_frac), 1),), device=x.device)
+    at = _places(flat, max(int(flat.numel() * recipe.outlier_frac), 1))
     tail = torch.empty(at.shape, device=x.device).uniform_(1 / recipe.outlier_tail, 1.0)
     flat[at] = flat[at] * (recipe.outlier_factor / tail).to(x.dtype)
     return made

@@ -38,7 +38,7 @@ class Zeros:
 
 @dataclass(frozen=True)
 class Constant:
-    """One value everywhere, drawn once per tensor, uniform in [low, high]."""
+    """One value everywhere, drawn once per tensor: a multiple of 1/4, uniform in [low, high]."""
 
     low: float = 0.5
     high: float = 4.0

@@ -76,10 +76,18 @@ def test_zeros() -> None:
 
 def test_constant() -> None:
     values = {float(made(recipes.Constant(), seed).unique()) for seed in range(20)}  # raises where there are several
-    assert len(values) == 20
+    assert len(values) > 6
     assert all(0.5 <= value <= 4 for value in values)
-    first, second = variant(recipes.Constant(), 1)([torch.rand(3), torch.rand(3)])
-    assert first[0] != second[0]
+    pairs = [variant(recipes.Constant(), seed)([torch.rand(3), torch.rand(3)]) for seed in range(5)]
+    assert any(first[0] != second[0] for first, second in pairs)
+
+
+def test_a_constant_has_no_variance_by_whatever_formula() -> None:
+    for seed in range(20):
+        x = made(recipes.Constant(), seed, torch.rand(1 << 20))
+        lanes = x.view(-1, 64).cumsum(0)[-1], (x * x).view(-1, 64).cumsum(0)[-1]  # one after another, as kernels add
+        mean, squares = (lane.sum() / x.numel() for lane in lanes)
+        assert float(squares - mean * mean) == 0.0
 
 
 def test_peaked_rows() -> None:
@@ -184,3 +192,13 @@ def test_invariants(invariant: Any, right: torch.Tensor, wrong: torch.Tensor, sa
     with pytest.raises(Mismatch, match=says):
         require_invariants((right, wrong), comparison)
     require_invariants(wrong, Comparison())
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_a_seed_makes_the_same_inputs_again_on_a_gpu(recipe: Recipe) -> None:
+    """Places that are drawn twice keep one of two values there, and not always the same one."""
+    x = torch.rand(8192, 8192, device="cuda")
+    first, *others = (variant(recipe, 3)([x])[0] for _ in range(4))
+    assert all(torch.equal(first, other) for other in others)
