@@ -107,7 +107,8 @@ class Bench:
         """Device memory of a grade: segments, two models, as much again as an output for the candidate's own use;
         and while it holds the device, the judge's own inputs, outputs and intermediate results."""
         lasting = self.held_bytes + 2 * self._state_bytes + self._output_bytes
-        return Need(lasting, 2 * self._input_bytes + self._output_bytes + self._peak_bytes)
+        rows = self.row_calls * (self._input_bytes + self._output_bytes)
+        return Need(lasting, max(2 * self._input_bytes, rows) + self._output_bytes + self._peak_bytes)
 
     @property
     def held_bytes(self) -> int:
@@ -145,17 +146,32 @@ class Bench:
         how: CallOptions,
         variant: Variant | None = None,
         gate: Gate | None = None,
+        count: int = 1,
     ) -> CheckedCall:
-        """One call of the trusted reference runner, whose output nobody doubts. Raises DeviceBusyError."""
+        """One call of the trusted reference runner, whose output nobody doubts, or a row of `count` that runs `once`.
+
+        Raises DeviceBusyError.
+        """
         gate = gate or self.reference_gate or SignalGate(runner.pid)
         gate.freeze()
         try:
             inputs = [self._inputs(seeds, variant)]
-            answer = self.exchange.call(runner, self.arena(side), inputs, [seeds.forward], deadline_s, how, gate)
+            forwards = [seeds.forward] * count
+            answer = self.exchange.call(runner, self.arena(side), inputs, forwards, deadline_s, how, gate)
             _, digest_ms = self.exchange.digests(answer)
         finally:
             gate.thaw()
         return CheckedCall(answer.claim_ms, answer.wall_ms(digest_ms), queued=answer.queued)
+
+    def prime(self, runner: RunnerLink, deadline_s: float, precision: str, gate: Gate | None = None) -> None:
+        """As `Exchange.prime`; the runner stands still afterwards where it has a gate of its own."""
+        trusted = gate is None
+        gate = gate or self.reference_gate or SignalGate(runner.pid)
+        try:
+            self.exchange.prime(runner, secrets.randbits(32), precision, deadline_s, gate)
+        finally:
+            if trusted:
+                gate.thaw()
 
     def checked_call(
         self,

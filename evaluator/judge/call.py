@@ -25,7 +25,8 @@ class CallOptions:
     """`precision` of fp32 products (`ieee` or `tf32`); a spin kernel ahead of the call.
 
     `timed`: the call waits on the device for the judge's signal, if the device can, and caches are flushed before it.
-    `mode` is `plain` or `no_kernels` (Triton's launches do nothing). `compare` is `values`, within the task's
+    `mode` is `plain`, `no_kernels` (Triton's launches do nothing), or `once` (of a row only the first forward runs,
+    with the spin kernel behind it, and the others return what it returned). `compare` is `values`, within the task's
     tolerance, `signed`, with an absolute part that grows with the output (sums of both signs cancel), or `l2`, which
     only measures. `row_scales` are divided out of the outputs before they are compared.
     """

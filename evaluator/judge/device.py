@@ -19,6 +19,9 @@ _ALONE_SLACK_MS = 0.3
 ROW_BYTES_MAX = 4 * 1024**3
 ROW_MEMORY_SHARE = 32
 
+# a CUDA event, or seconds of the host's clock
+Mark = Any
+
 
 class JudgeDevice(Protocol):
     """`name` is torch's name of the device type, `cpu` or `cuda`."""
@@ -35,6 +38,12 @@ class JudgeDevice(Protocol):
 
     def synchronize(self) -> None:
         """Wait for all work queued on the device."""
+
+    def mark(self) -> Mark:
+        """A point in the order of what this process has queued on the device."""
+
+    def ms_between(self, begin: Mark, end: Mark) -> float:
+        """Milliseconds from one mark to a later one, by the device's clock; waits until it is reached."""
 
     def digest(self, data: torch.Tensor, key: int) -> bytes:
         """A digest of a contiguous uint8 tensor that depends on the position of every byte."""
@@ -79,6 +88,12 @@ class CpuJudgeDevice:
 
     def synchronize(self) -> None:
         return None
+
+    def mark(self) -> Mark:
+        return time.perf_counter()
+
+    def ms_between(self, begin: Mark, end: Mark) -> float:
+        return float(end - begin) * 1e3
 
     def digest(self, data: torch.Tensor, key: int) -> bytes:
         digest = hashlib.blake2b(data.numpy().data, digest_size=16, key=key.to_bytes(8, "big"))
@@ -133,6 +148,15 @@ class CudaJudgeDevice:
 
     def synchronize(self) -> None:
         torch.cuda.synchronize()
+
+    def mark(self) -> Mark:
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def ms_between(self, begin: Mark, end: Mark) -> float:
+        end.synchronize()
+        return float(begin.elapsed_time(end))
 
     def digest(self, data: torch.Tensor, key: int) -> bytes:
         return cuda_digest(data, key)

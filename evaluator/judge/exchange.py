@@ -2,7 +2,6 @@
 
 import math
 import secrets
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +11,8 @@ import torch
 from evaluator import tree
 from evaluator.errors import SubmissionFault
 from evaluator.judge.call import CallOptions, Gate
-from evaluator.judge.device import JudgeDevice
+from evaluator.judge.device import JudgeDevice, Mark
+from evaluator.judge.idle import idle_within
 from evaluator.judge.output_arena import OutputArena
 from evaluator.judge.reference import Writer
 from evaluator.judge.runner_link import CallRequest, RunnerLink
@@ -22,9 +22,6 @@ from evaluator.verdicts import Verdict
 SIGNAL_BYTES = 256
 # What others queued on the device (a neighbour's constructor) ends by itself; a kernel that waits for more does not.
 IDLE_WAIT_S = 3.0
-_PAUSE_S = 0.01
-# Long enough for the device to turn to whatever else wants it: within a turn of our own nobody else would show.
-_YIELD_S = 0.0003
 
 
 class DeviceBusyError(Exception):
@@ -37,7 +34,7 @@ class Answer:
 
     `found` are the outputs as views of the judge's memory, `regions` the flat bytes they cover, `places` the segments
     these lie in, `views` the inputs as the runner saw them. `lasted_ms` runs from the signal to the end of the digest,
-    which took `digest_ms` of it.
+    which took `digest_ms` of it, both by the device's clock.
     """
 
     claim_ms: float
@@ -67,6 +64,7 @@ class Exchange:
         self.segment = device.segment(inputs_end + SIGNAL_BYTES)
         self._signal_offset = inputs_end
         self._signals = 0
+        self._latest: list[Any] = []
 
     def state_writer(self) -> Writer:
         """Writes weights to where runners look for them."""
@@ -90,14 +88,17 @@ class Exchange:
     ) -> Answer:
         """Run a row of forwards on these inputs and secure what they returned.
 
-        A timed call on a GPU is queued behind a wait for the judge's signal, and its inputs are written after that
-        and while the runner stands still: nothing can be begun, and nothing is left to do on the host, before the
-        clock starts. Raises SubmissionFault, and DeviceBusyError.
+        A timed call on a GPU finds the device idle. It is queued behind a wait for the judge's signal, and its inputs
+        are written after that and while the runner stands still: nothing can be begun, and nothing is left to do on
+        the host, before the clock starts. Raises SubmissionFault, and DeviceBusyError.
         """
         signalled = how.timed and self._device.has_signals
         writer = Writer(self.segment.bytes, self._inputs_offset, deferred=signalled)
         laid_out = [writer.write(values) for values in inputs]
         described = [tree_of_one for tree_of_one, _ in laid_out]
+        self._latest = described[:1]
+        if how.mode == "once":
+            described *= len(seeds)
         request = CallRequest(described, list(seeds), how.precision, how.spin_cycles, how.mode)
         arena.poison()
         if signalled:
@@ -106,53 +107,57 @@ class Exchange:
             if how.timed:
                 self._device.flush_cache()
             self._device.synchronize()
-            started, queued = time.perf_counter(), True
+            started, queued = self._device.mark(), True
             gate.thaw()
             reply = runner.call(request, deadline_s)
         answer = Answer(reply.elapsed_ms, 0.0, 0.0, queued, [], [views for _, views in laid_out])
-        self._decode(reply.outputs, arena, answer)
+        self._decode(reply.outputs, arena, answer, len(seeds) if how.mode == "once" else 1)
         answer.key = secrets.randbits(63)
         answer.digests, answer.digest_ms = self.digests(answer)
-        answer.lasted_ms = (time.perf_counter() - started) * 1e3
+        answer.lasted_ms = self._device.ms_between(started, self._device.mark())
         gate.freeze()
         return answer
 
     def _signalled(
         self, runner: RunnerLink, request: CallRequest, writer: Writer, deadline_s: float, gate: Gate
-    ) -> tuple[Any, float, bool]:
+    ) -> tuple[Any, Mark, bool]:
         self._signals += 1
         request.signal = self._signals
         request.signal_offset = self._signal_offset
         signal = self.segment.bytes[self._signal_offset :][:4].view(torch.int32)
         self._device.synchronize()
+        if not idle_within(self._device, IDLE_WAIT_S):
+            raise DeviceBusyError
         gate.thaw()
         queued = runner.begin_call(request, deadline_s)
         gate.freeze()
         writer.fill()
-        self._require_idle()
-        started = time.perf_counter()
+        # Queued together: whoever rests between two of these waits for the end of the runner's turn, up to 2 ms.
+        self._device.flush_cache()
+        started = self._device.mark()
         signal.fill_(self._signals)
+        self._device.synchronize()
         gate.thaw()
         return runner.end_call(deadline_s), started, queued
 
-    def _require_idle(self) -> None:
-        """Flush the caches, and know by how long that took whether anything else runs on the device."""
-        self._device.synchronize()
-        end = time.monotonic() + IDLE_WAIT_S
-        time.sleep(_YIELD_S)
-        while not self._device.flushed_alone():
-            if time.monotonic() > end:
-                raise DeviceBusyError
-            time.sleep(_PAUSE_S)
+    def prime(self, runner: RunnerLink, seed: int, precision: str, deadline_s: float, gate: Gate) -> None:
+        """Let a runner go through one forward that nobody times or compares, on the inputs that lie there.
+
+        A process that follows another one on the device finds none of its addresses translated: reading 0.5 GB then
+        took a quarter longer (an H200). Raises SubmissionFault.
+        """
+        gate.thaw()
+        runner.call(CallRequest(list(self._latest), [seed], precision), deadline_s)
+        gate.freeze()
 
     def digests(self, answer: Answer) -> tuple[list[bytes], float]:
         """Digests of all regions under the answer's key, and the milliseconds they took."""
-        started = time.perf_counter()
+        started = self._device.mark()
         found = [self._device.digest(region, answer.key) for region in answer.regions]
-        return found, (time.perf_counter() - started) * 1e3
+        return found, self._device.ms_between(started, self._device.mark())
 
-    def _decode(self, outputs: list[Any], arena: OutputArena, answer: Answer) -> None:
-        """The claimed outputs as views of the judge's own memory."""
+    def _decode(self, outputs: list[Any], arena: OutputArena, answer: Answer, times: int) -> None:
+        """The claimed outputs as views of the judge's own memory, which they may cover so many times."""
         segments = {"exchange": self.segment.bytes, "arena": arena.bytes}
         sizes = {name: segment.numel() for name, segment in segments.items()}
 
@@ -169,7 +174,7 @@ class Exchange:
         try:
             answer.found = [tree.decode(output, view) for output in outputs]
             total = sum(region.numel() for region in answer.regions)
-            if total > sum(sizes.values()):  # digests of all would take for ever
+            if total > times * sum(sizes.values()):  # digests of all would take for ever
                 raise SpecError("its tensors lie over each other many times")
         except (SpecError, tree.TreeError) as error:
             raise SubmissionFault(Verdict.INCORRECT, f"forward returned what cannot be compared: {error}") from None

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from evaluator.config import PrecisionPolicy
 from evaluator.errors import GraderFault, SubmissionFault
 from evaluator.judge.bench import Bench
-from evaluator.judge.bound import Bound, Rows
+from evaluator.judge.bound import ROW_SLACK_MS, Bound, Rows
 from evaluator.judge.call import CallOptions, CallSeeds, CheckedCall, Gate, Variant
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.compare import Mismatch
 from evaluator.judge.downgrade import PrecisionCheck
 from evaluator.judge.exchange import DeviceBusyError
+from evaluator.judge.idle import idle_within
 from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.statistics import median_ci95, quantile
 from evaluator.judge.trials import WEIGHT_DRAWS, call_seeds, construct, timed_variant, weight_seed
@@ -39,6 +40,10 @@ BUSY_WAIT_S = 5.0
 BOUND_NOISE_FRAC = 0.02
 MORE_LOOKS = 2
 CALLS_OF_A_LOOK = 8
+# What a change of processes costs the first call after it is lost in longer ones (an H200: up to 0.1 ms).
+PRIMED_BELOW_MS = 20.0
+# For which the device is busy in a row that answers without work, as it would be with work.
+ONCE_SPIN_S = 0.001
 
 
 @dataclass
@@ -81,6 +86,8 @@ class PairedTiming:
         self._limits = limits
         self._clock = clock
         self._bound = Bound(bench.device.name)
+        self._latest_side: str | None = None
+        self._latest_claim_ms = {"reference": 0.0, "candidate": 0.0}
 
     def run(self) -> tuple[Timing, float]:
         """The timing and the largest absolute error seen. Raises SubmissionFault, also for a false claim.
@@ -102,12 +109,13 @@ class PairedTiming:
             self._warm_up(side, end)
         pairs = self._measure(time.monotonic() + budget_s)
         errors = [call.max_abs_err for call in pairs.candidate]
-        for bound_ms in self._bounds_ms(pairs, errors):
-            self._bound.require(pairs.claim_ms, bound_ms)
+        claim_ms = pairs.claim_ms
+        for bound_ms, slack_ms in self._bounds_ms(pairs, errors):
+            self._bound.require(claim_ms, bound_ms, slack_ms)
             pairs = pairs.raised_to(bound_ms)
         return replace(_summary(pairs), t_ref_ieee_ms=self._ieee_ms()), max(errors)
 
-    def _bounds_ms(self, pairs: _Pairs, errors: list[float]) -> Iterator[float]:
+    def _bounds_ms(self, pairs: _Pairs, errors: list[float]) -> Iterator[tuple[float, float | None]]:
         """What the judge's clock says, from single calls and then from rows; a bound that would count is looked at
         again, since what a neighbour does on the device can only make it longer."""
         candidate = pairs.candidate
@@ -117,17 +125,17 @@ class PairedTiming:
                 break
             candidate = [self._call("candidate", f"again:{look}:{number}") for number in range(CALLS_OF_A_LOOK)]
             bound_ms = min(bound_ms, self._bound.of_calls(pairs.reference, candidate))
-        yield bound_ms
+        yield bound_ms, None
         if self._bench.row_calls and self._bound.needs_rows(pairs.reference, candidate):
-            rows = Rows(self._bench.row_calls // 2, pairs.claim_ms, self._row)
-            slope_ms = rows.slope_ms()
+            rows = Rows(self._bench.row_calls, pairs.claim_ms, self._checked, self._reference_once)
+            row_ms = rows.bound_ms()
             for _ in range(MORE_LOOKS):
-                if slope_ms is None or slope_ms <= pairs.claim_ms * (1 + BOUND_NOISE_FRAC):
+                if row_ms is None or row_ms <= pairs.claim_ms * (1 + BOUND_NOISE_FRAC):
                     break
-                slope_ms = min(slope_ms, rows.slope_ms() or slope_ms)
+                row_ms = min(row_ms, rows.bound_ms() or row_ms)
             errors.append(rows.max_abs_err)
-            if slope_ms is not None:
-                yield slope_ms
+            if row_ms is not None:
+                yield row_ms, ROW_SLACK_MS
 
     def _ieee_ms(self) -> float | None:
         """The reference's time with TF32 off, where that makes a difference."""
@@ -185,23 +193,41 @@ class PairedTiming:
     def _call(self, side: str, label: str) -> CheckedCall:
         if side == "reference":
             return self._reference_call(label, "tf32")
+        self._prime("candidate", "tf32")
         call = self._checked(1, label)
+        self._latest_claim_ms["candidate"] = call.claim_ms
         if not CLAIM_MIN_MS <= call.claim_ms <= call.wall_ms:
             feedback = "the time that the candidate's process claims is impossible"
             raise SubmissionFault(Verdict.REJECTED_TIMING, feedback, RunTimeRule.CLAIMED_TIME)
         return call
 
     def _reference_call(self, label: str, precision: str) -> CheckedCall:
+        self._prime("reference", precision)
+        call = self._uncompared(label, CallOptions(precision=precision, timed=True), 1)
+        self._latest_claim_ms["reference"] = call.claim_ms
+        return call
+
+    def _reference_once(self, count: int, label: str) -> CheckedCall:
+        spin_cycles = self._bench.device.spin_cycles(ONCE_SPIN_S)
+        how = CallOptions(precision="tf32", timed=True, mode="once", spin_cycles=spin_cycles)
+        return self._uncompared(label, how, count)
+
+    def _uncompared(self, label: str, how: CallOptions, count: int) -> CheckedCall:
         seeds, variant = self._drawn(label)
-        how = CallOptions(precision=precision, timed=True)
         runner, limit_s = self._runners["reference"], self._limits.call_s
         try:
-            return self._bench.uncompared_call(runner, "reference", seeds, limit_s, how, variant)
+            call = self._bench.uncompared_call(runner, "reference", seeds, limit_s, how, variant, count=count)
         except DeviceBusyError:
             raise self._busy() from None
+        self._latest_side = "reference"
+        return call
 
-    def _row(self, count: int, label: str) -> CheckedCall:
-        return self._checked(count, label)
+    def _prime(self, side: str, precision: str) -> None:
+        """Both are timed as in a process that has the device to itself."""
+        changed = self._latest_side not in (None, side)
+        if changed and self._bench.device.name == "cuda" and self._latest_claim_ms[side] < PRIMED_BELOW_MS:
+            gate = self._gate if side == "candidate" else None
+            self._bench.prime(self._runners[side], self._limits.call_s, precision, gate)
 
     def _checked(self, count: int, label: str) -> CheckedCall:
         compare = "signed" if self._bench.timed_with_signs else "values"
@@ -215,6 +241,7 @@ class PairedTiming:
             raise SubmissionFault(Verdict.INCORRECT, f"a timed call gave a wrong result: {mismatch}") from None
         except DeviceBusyError:
             raise self._busy() from None
+        self._latest_side = "candidate"
         if count == 1:
             self._precision.require(call, seeds[0], variants[0])
         return call
@@ -225,11 +252,9 @@ class PairedTiming:
     def _busy(self) -> Exception:
         """Whose kernel it is that never ends: with the candidate dead, its own end too."""
         self._runners["candidate"].kill()
-        end = time.monotonic() + BUSY_WAIT_S
-        while time.monotonic() < end:
-            if self._bench.device.flushed_alone():
-                text = "kernels of the submission ran on the device between its calls, beside those of the reference"
-                return SubmissionFault(Verdict.REJECTED_TIMING, text, RunTimeRule.BETWEEN_CALLS)
+        if idle_within(self._bench.device, BUSY_WAIT_S):
+            text = "kernels of the submission ran on the device between its calls, beside those of the reference"
+            return SubmissionFault(Verdict.REJECTED_TIMING, text, RunTimeRule.BETWEEN_CALLS)
         return GraderFault("device_busy", "something that is not the submission's keeps the device from being idle")
 
 

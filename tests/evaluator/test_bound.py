@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from evaluator.errors import SubmissionFault
-from evaluator.judge.bound import Bound, Rows
+from evaluator.judge.bound import ROW_SLACK_MS, Bound, Rows
 from evaluator.judge.call import CheckedCall
 
 OVERHEAD_MS = 0.2
@@ -50,43 +50,65 @@ def test_a_claim_far_below_is_refused_and_one_within_the_noise_is_not() -> None:
     Bound("cuda").require(0.81, 1.0)
     with pytest.raises(SubmissionFault, match="by the judge's clock"):
         Bound("cuda").require(0.79, 1.0)
+    Bound("cuda").require(0.09, 0.11, ROW_SLACK_MS)
+    with pytest.raises(SubmissionFault, match="by the judge's clock"):
+        Bound("cuda").require(0.08, 0.11, ROW_SLACK_MS)
 
 
-def rows_of(
-    forward_ms: float,
-    fitting: int = 64,
-    noise: Callable[[int], float] = lambda n: 0.0,
-    claim_ms: float = 0.001,
-    lengths: list[int] | None = None,
-) -> Rows:
-    count = iter(range(1000))
+class ScriptedRows:
+    """Rows of forwards that take `forward_ms`; a stream's queue holds `fitting` of them."""
 
-    def run(length: int, label: str) -> CheckedCall:
-        if lengths is not None:
-            lengths.append(length)
-        wall_ms = OVERHEAD_MS + length * forward_ms + noise(next(count))
-        return CheckedCall(0.001, wall_ms, max_abs_err=0.5, queued=length <= fitting)
+    def __init__(
+        self,
+        forward_ms: float,
+        *,
+        fitting: int = 64,
+        noise: Callable[[int], float] = lambda number: 0.0,
+        claim_ms: float = 0.001,
+        row_calls: int = 32,
+    ) -> None:
+        self.lengths: list[int] = []
+        self._forward_ms = forward_ms
+        self._fitting = fitting
+        self._noise = noise
+        self.rows = Rows(row_calls, claim_ms, self._run, self._once)
 
-    return Rows(16, claim_ms, run)
+    def _run(self, length: int, label: str) -> CheckedCall:
+        self.lengths.append(length)
+        wall_ms = self._around_ms(length) + length * self._forward_ms + self._noise(len(self.lengths))
+        return CheckedCall(0.001, wall_ms, max_abs_err=0.5, queued=length <= self._fitting)
+
+    def _once(self, length: int, label: str) -> CheckedCall:
+        return CheckedCall(1.3, 1.3 + self._around_ms(length))
+
+    def _around_ms(self, length: int) -> float:
+        """To answer for more forwards takes longer."""
+        return OVERHEAD_MS + 0.03 * length
 
 
-@pytest.mark.parametrize(("claim_ms", "longest"), [(0.001, 32), (0.3, 14), (5.0, 2)])
+@pytest.mark.parametrize(("claim_ms", "longest"), [(0.001, 32), (0.3, 7), (1.5, 2)])
 def test_rows_are_as_long_as_the_claim_asks_for_and_no_longer(claim_ms: float, longest: int) -> None:
-    lengths: list[int] = []
-    rows_of(0.5, claim_ms=claim_ms, lengths=lengths).slope_ms()
-    assert max(lengths) == longest
+    script = ScriptedRows(0.5, claim_ms=claim_ms)
+    script.rows.bound_ms()
+    assert max(script.lengths) == longest
 
 
-def test_rows_tell_what_one_more_forward_takes() -> None:
-    rows = rows_of(0.1, noise=lambda n: 0.05 if n % 3 else 0.0)
-    assert rows.slope_ms() == pytest.approx(0.06, rel=0.02)
-    assert rows.max_abs_err == 0.5
+def test_rows_tell_what_a_forward_takes_and_what_goes_around_them_is_taken_off() -> None:
+    script = ScriptedRows(0.1, noise=lambda number: 0.05 if number % 3 else 0.0)
+    assert script.rows.bound_ms() == pytest.approx(0.6 * (0.1 - 0.06 / 32))
+    assert script.rows.max_abs_err == 0.5
+
+
+def test_short_rows_that_are_held_up_hide_nothing() -> None:
+    honest, liar = ScriptedRows(0.1), ScriptedRows(0.1, noise=lambda number: 2.0)
+    assert (liar.rows.bound_ms() or 0.0) >= (honest.rows.bound_ms() or 1.0)
 
 
 def test_a_row_that_no_queue_holds_is_shortened() -> None:
-    assert rows_of(0.1, fitting=9).slope_ms() == pytest.approx(0.6 * (0.1 - 0.02 / 4))
-    assert rows_of(0.1, fitting=1).slope_ms() is None
+    assert ScriptedRows(0.1, fitting=9).rows.bound_ms() == pytest.approx(0.6 * (0.1 - 0.06 / 8))
+    assert ScriptedRows(0.1, fitting=1).rows.bound_ms() is None
+    assert ScriptedRows(0.1, row_calls=0).rows.bound_ms() is None
 
 
-def test_rows_that_take_no_longer_bound_nothing() -> None:
-    assert rows_of(0.0).slope_ms() == 0.0
+def test_rows_that_take_no_time_bound_nothing() -> None:
+    assert ScriptedRows(0.0).rows.bound_ms() == 0.0

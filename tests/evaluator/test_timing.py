@@ -41,7 +41,8 @@ class ScriptedBench:
     def write_state(self, seed: int) -> Construction:
         return Construction(seed, None, {})
 
-    def uncompared_call(self, runner: Any, side: str, seeds: Any, *rest: Any) -> CheckedCall:
+    def uncompared_call(self, runner: Any, side: str, seeds: Any, *rest: Any, count: int) -> CheckedCall:
+        assert count == 1
         return self._called(side, seeds, lambda ms: ms)
 
     def checked_row(self, runner: Any, side: str, seeds: Any, *rest: Any) -> CheckedCall:
