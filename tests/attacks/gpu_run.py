@@ -15,6 +15,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from evaluator.judge.__main__ import SWITCH_INTERVAL_S
 from evaluator.report import Report
 from tests.attacks.bench import Grader, grader, paid, static_check_off, wrongs
 from tests.attacks.corpus import GPU, Attack
@@ -83,17 +84,22 @@ class Run:
             print("BAD" if outcome["wrong"] else "ok ", shown, flush=True)
 
 
-def main(record: Path, only: list[str], deadline_s: float, lanes: int) -> int:
-    """`only` names cases or folders of them; what lies in the record already is not run again."""
+def main(record: Path, only: list[str], shard: str, deadline_s: float, lanes: int) -> int:
+    """`only` names cases or folders of them, `shard` is such as 2/4: the second of four parts.
+
+    What lies in the record already is not run again.
+    """
     done = set()
     if record.exists():
         lines = [json.loads(line) for line in record.read_text().splitlines()]
         done = {line.get("attack") or line.get("honest") for line in lines if not line["wrong"]}
+    part, parts = (int(number) for number in shard.split("/"))
     cases = [
         case
-        for case in by_turns(GPU, CORPUS)
+        for case in by_turns(GPU[part - 1 :: parts], CORPUS[part - 1 :: parts])
         if case.name not in done and (not only or {case.name, case.name.split("/")[0]} & set(only))
     ]
+    sys.setswitchinterval(SWITCH_INTERVAL_S)  # as the judge's own process does
     with static_check_off(), grader("gpu", lanes) as judge:
         graded = Run(judge, record, deadline_s)
         with ThreadPoolExecutor(BUILDERS) as builders, ThreadPoolExecutor(lanes) as graders:
@@ -110,7 +116,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("record", type=Path)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--shard", default="1/1", help="such as 2/4: the second of four parts")
     parser.add_argument("--deadline-s", type=float, default=3600.0)
     parser.add_argument("--lanes", type=int, default=3)
     arguments = parser.parse_args()
-    sys.exit(main(arguments.record, arguments.only, arguments.deadline_s, arguments.lanes))
+    sys.exit(main(arguments.record, arguments.only, arguments.shard, arguments.deadline_s, arguments.lanes))

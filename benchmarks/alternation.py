@@ -1,0 +1,159 @@
+"""`python -m benchmarks.alternation`: what one kernel takes when two processes use one GPU in turns.
+
+Two processes run ReLU from one piece of memory into a piece of their own, in the order A A B B A A ..., while a third
+one, which owns the memory, does between the calls what a judge does. The medians of calls after the same process and
+after the other one are held against the same kernel in a process that has the device to itself.
+"""
+
+import argparse
+import json
+import socket
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.segment_memory import GIB, relu_ms
+from benchmarks.support import write_record
+from evaluator.judge.segments import CudaSegment
+from evaluator.runner.attach import byte_tensor_at, open_ipc
+
+SIZES_BYTES = (GIB // 4, GIB // 2, int(1.5 * GIB), 6 * GIB)
+ROUNDS = 6
+#: what is done between two calls: nothing, an eviction of the L2 cache, or also new inputs and poisoned outputs
+BETWEEN = ("nothing", "flush", "write and flush")
+#: bytes between those that a process reads of all its memory ahead of the timed kernel; 0 reads none
+STRIDES_BYTES = (0, 2 * 1024**2, 64 * 1024, 4096)
+READERS = 264
+SPIN_CYCLES = 1_000_000
+
+
+def main() -> int:
+    """Measure every combination, print the table last."""
+    made = argparse.ArgumentParser(description=__doc__)
+    made.add_argument("--record", type=Path)
+    made.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    options = made.parse_args()
+    if not torch.cuda.is_available():
+        print("This benchmark needs a CUDA device.", file=sys.stderr)
+        return 2
+    if options.child is not None:
+        return child(socket.socket(fileno=options.child))
+    rows = [row for size in SIZES_BYTES for row in of_size(size)]
+    record = {"benchmark": "alternation", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
+    write_record(options.record, record | {"rounds": ROUNDS, "rows": rows})
+    print(f"{'GiB each way':>13} {'between':>16} {'stride':>8} {'alone':>9} {'after same':>11} {'after other':>12}  ms")
+    for row in rows:
+        print(
+            f"{row['bytes_each_way'] / GIB:13.3f} {row['between']:>16} {row['stride_bytes']:8} {row['alone_ms']:9.4f} "
+            f"{row['same_ms']:11.4f} {row['other_ms']:12.4f}  {row['same_ms'] / row['alone_ms']:.3f} "
+            f"{row['other_ms'] / row['alone_ms']:.3f}"
+        )
+    return 0
+
+
+def of_size(size: int) -> Iterator[dict[str, Any]]:
+    """One row for each thing done between calls, and each stride."""
+    pieces = [torch.empty(size, dtype=torch.uint8, device="cuda") for _ in range(2)]
+    alone_ms = relu_ms(*pieces)
+    pristine = torch.rand(size // 4, device="cuda").view(torch.uint8)
+    del pieces
+    torch.cuda.empty_cache()
+    segments = [CudaSegment(size) for _ in range(3)]
+    source, *targets = segments
+    flush = torch.zeros(torch.cuda.get_device_properties(0).L2_cache_size // 2, dtype=torch.int32, device="cuda")
+    with ExitStack() as stack:
+        children = [stack.enter_context(process([source, target])) for target in targets]
+        for between in BETWEEN:
+
+            def prepare(number: int, between: str = between) -> None:
+                if between == "write and flush":
+                    targets[number].bytes.fill_(0xFF)
+                    source.bytes.copy_(pristine)
+                if between != "nothing":
+                    flush.add_(1)
+                    flush.sum()
+                torch.cuda.synchronize()
+
+            for stride in STRIDES_BYTES if between == "write and flush" else (0,):
+                same_ms, other_ms = alternate(children, prepare, stride)
+                yield {
+                    "bytes_each_way": size,
+                    "between": between,
+                    "stride_bytes": stride,
+                    "alone_ms": alone_ms,
+                    "same_ms": same_ms,
+                    "other_ms": other_ms,
+                }
+    for segment in segments:
+        segment.close()
+
+
+def alternate(children: Sequence[socket.socket], prepare: Callable[[int], None], stride: int) -> tuple[float, float]:
+    """Medians in ms of calls after one of the same process, and after one of the other."""
+    found: dict[bool, list[float]] = {True: [], False: []}
+    previous = -1
+    for number in [0, 0, 1, 1] * ROUNDS:
+        prepare(number)
+        children[number].sendall(json.dumps({"stride": stride}).encode() + b"\n")
+        taken_ms = float(children[number].recv(64))
+        if previous >= 0:
+            found[previous == number].append(taken_ms)
+        previous = number
+    return statistics.median(found[True]), statistics.median(found[False])
+
+
+@contextmanager
+def process(segments: Sequence[CudaSegment]) -> Iterator[socket.socket]:
+    """A process with the segments mapped; its end comes with the channel's."""
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-m", "benchmarks.alternation", "--child", str(theirs.fileno())]
+    with subprocess.Popen(command, pass_fds=[theirs.fileno()]) as started:
+        theirs.close()
+        exported = [segment.export()[0] for segment in segments]
+        ours.sendall(json.dumps(exported).encode() + b"\n")
+        if ours.recv(64) != b"ready":
+            started.kill()
+            raise RuntimeError("a process could not map the memory")
+        yield ours
+        ours.close()
+
+
+def child(channel: socket.socket) -> int:
+    """Run and time the kernel for each order that comes."""
+    orders = channel.makefile("r")
+    described = json.loads(orders.readline())
+    flat = [byte_tensor_at(open_ipc(bytes.fromhex(one["handle"])), int(one["size"])) for one in described]
+    x, y = (piece.view(torch.float32) for piece in flat)
+    torch.clamp_min(x, 0.0, out=y)
+    torch.cuda.synchronize()
+    channel.sendall(b"ready")
+    for line in orders:
+        stride = json.loads(line)["stride"]
+        channel.sendall(f"{timed_ms(x, y, flat if stride else [], stride)}".encode())
+    return 0
+
+
+def timed_ms(x: torch.Tensor, y: torch.Tensor, touched: Sequence[torch.Tensor], stride: int) -> float:
+    """One call behind a spin kernel and a look at one byte in `stride` of the tensors `touched`."""
+    looks = [piece[::stride].expand(READERS if stride > 64 * 1024 else 1, -1) for piece in touched]
+    seen = [torch.empty(look.shape, dtype=torch.uint8, device="cuda") for look in looks]
+    torch.cuda.synchronize()
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda._sleep(SPIN_CYCLES)
+    for look, into in zip(looks, seen, strict=True):
+        into.copy_(look)
+    start.record()
+    torch.clamp_min(x, 0.0, out=y)
+    end.record()
+    torch.cuda.synchronize()
+    return start.elapsed_time(end)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
