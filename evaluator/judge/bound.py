@@ -22,6 +22,8 @@ SLACK_FRAC = {"cuda": 0.1, "cpu": 0.5}
 SLACK_MS = {"cuda": 0.1, "cpu": 20.0}
 # How far the quicker calls of two processes may lie apart for no reason (an H200: of 0.3 ms, 0.001 to 0.05).
 UNCOUNTED_MS = 0.06
+# Where there are rows, a bound from single calls counts from here on: below, it is mostly noise, and makes 5 us 6.
+CALLS_TELL_FROM_MS = 0.3
 # Up to here that is a good part of the whole, and rows of forwards tell more.
 ROWS_BELOW_MS = 1.0
 ROW_REPEATS = 3

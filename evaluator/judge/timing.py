@@ -6,23 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from evaluator.config import PrecisionPolicy
-from evaluator.errors import GraderFault, SubmissionFault
 from evaluator.judge.bench import Bench
-from evaluator.judge.bound import ROW_SLACK_MS, Bound, Rows
-from evaluator.judge.call import CallOptions, CallSeeds, CheckedCall, Gate, Variant
+from evaluator.judge.bound import CALLS_TELL_FROM_MS, ROW_SLACK_MS, Bound, Rows
+from evaluator.judge.call import CheckedCall, Gate
 from evaluator.judge.clock import PhaseClock
-from evaluator.judge.compare import Mismatch
-from evaluator.judge.downgrade import PrecisionCheck
-from evaluator.judge.exchange import DeviceBusyError
-from evaluator.judge.idle import idle_within
 from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.statistics import median_ci95, quantile
-from evaluator.judge.trials import WEIGHT_DRAWS, call_seeds, construct, timed_variant, weight_seed
+from evaluator.judge.timed_calls import TimedCalls
+from evaluator.judge.trials import WEIGHT_DRAWS, construct, weight_seed
 from evaluator.limits import Limits
 from evaluator.report import Timing
 from evaluator.reward import LOG2_SPEEDUP_MAX, LOG2_SPEEDUP_MIN
-from evaluator.run_time_rules import RunTimeRule
-from evaluator.verdicts import Verdict
 
 WARM_UP_MIN_CALLS = 5
 WARM_UP_MAX_CALLS = 20
@@ -33,17 +27,10 @@ DRIFT_FRAC = 0.05
 DRIFT_MS = 0.002
 ALONE_CALLS = 7
 IEEE_CALLS = 3
-# Less than any clock can tell, and enough to divide by.
-CLAIM_MIN_MS = 1e-6
-BUSY_WAIT_S = 5.0
 # A bound above the claim by more than this is looked at again, this often, by so many calls.
 BOUND_NOISE_FRAC = 0.02
 MORE_LOOKS = 2
 CALLS_OF_A_LOOK = 8
-# What a change of processes costs the first call after it is lost in longer ones (an H200: up to 0.1 ms).
-PRIMED_BELOW_MS = 20.0
-# For which the device is busy in a row that answers without work, as it would be with work.
-ONCE_SPIN_S = 0.001
 
 
 @dataclass
@@ -79,15 +66,13 @@ class PairedTiming:
         precision_policy: PrecisionPolicy,
     ) -> None:
         self._bench = bench
-        self._precision = PrecisionCheck(bench, precision_policy)
-        self._runners = {"reference": reference, "candidate": candidate}
+        self._calls = TimedCalls(bench, reference, candidate, gate, seed_key, limits.call_s, precision_policy)
+        self._reference = reference
         self._gate = gate
         self._seed_key = seed_key
         self._limits = limits
         self._clock = clock
         self._bound = Bound(bench.device.name)
-        self._latest_side: str | None = None
-        self._latest_claim_ms = {"reference": 0.0, "candidate": 0.0}
 
     def run(self) -> tuple[Timing, float]:
         """The timing and the largest absolute error seen. Raises SubmissionFault, also for a false claim.
@@ -116,33 +101,42 @@ class PairedTiming:
         return replace(_summary(pairs), t_ref_ieee_ms=self._ieee_ms()), max(errors)
 
     def _bounds_ms(self, pairs: _Pairs, errors: list[float]) -> Iterator[tuple[float, float | None]]:
-        """What the judge's clock says, from single calls and then from rows; a bound that would count is looked at
-        again, since what a neighbour does on the device can only make it longer."""
-        candidate = pairs.candidate
-        bound_ms = self._bound.of_calls(pairs.reference, candidate)
+        """What the judge's clock says with what slack, from rows of short calls and from single ones."""
+        row_ms = self._row_bound_ms(pairs, errors)
+        if row_ms is not None:
+            yield row_ms, ROW_SLACK_MS
+        call_ms = self._bound.of_calls(pairs.reference, pairs.candidate)
+        if row_ms is None or call_ms > CALLS_TELL_FROM_MS:
+            yield self._looked_at_again(call_ms, pairs), None
+
+    def _row_bound_ms(self, pairs: _Pairs, errors: list[float]) -> float | None:
+        """None for calls that need no rows, and where rows do not fit."""
+        if not self._bench.row_calls or not self._bound.needs_rows(pairs.reference, pairs.candidate):
+            return None
+        rows = Rows(self._bench.row_calls, pairs.claim_ms, self._calls.row, self._calls.once)
+        row_ms = rows.bound_ms()
+        for _ in range(MORE_LOOKS):
+            if row_ms is None or row_ms <= pairs.claim_ms * (1 + BOUND_NOISE_FRAC):
+                break
+            row_ms = min(row_ms, rows.bound_ms() or row_ms)
+        errors.append(rows.max_abs_err)
+        return row_ms
+
+    def _looked_at_again(self, bound_ms: float, pairs: _Pairs) -> float:
+        """A bound that would count: what a neighbour does on the device can only make it longer."""
         for look in range(MORE_LOOKS):
             if bound_ms <= pairs.claim_ms * (1 + BOUND_NOISE_FRAC):
                 break
-            candidate = [self._call("candidate", f"again:{look}:{number}") for number in range(CALLS_OF_A_LOOK)]
+            candidate = [self._calls.candidate(f"again:{look}:{number}") for number in range(CALLS_OF_A_LOOK)]
             bound_ms = min(bound_ms, self._bound.of_calls(pairs.reference, candidate))
-        yield bound_ms, None
-        if self._bench.row_calls and self._bound.needs_rows(pairs.reference, candidate):
-            rows = Rows(self._bench.row_calls, pairs.claim_ms, self._checked, self._reference_once)
-            row_ms = rows.bound_ms()
-            for _ in range(MORE_LOOKS):
-                if row_ms is None or row_ms <= pairs.claim_ms * (1 + BOUND_NOISE_FRAC):
-                    break
-                row_ms = min(row_ms, rows.bound_ms() or row_ms)
-            errors.append(rows.max_abs_err)
-            if row_ms is not None:
-                yield row_ms, ROW_SLACK_MS
+        return bound_ms
 
     def _ieee_ms(self) -> float | None:
         """The reference's time with TF32 off, where that makes a difference."""
         work = self._bench.work
         if self._bench.device.name == "cpu" or not work.flops or work.dtype != "float32":
             return None
-        calls = [self._reference_call(f"ieee:{number}", "ieee") for number in range(IEEE_CALLS)]
+        calls = [self._calls.reference(f"ieee:{number}", "ieee") for number in range(IEEE_CALLS)]
         return statistics.median(call.claim_ms for call in calls)
 
     def without_drift(self, timing: Timing) -> tuple[Timing, bool]:
@@ -157,7 +151,7 @@ class PairedTiming:
         if known_ms is not None and known_ms >= limit_ms:
             self._bench.reference_alone_ms = min(known_ms, timing.t_ref_ms)
             return timing, False
-        calls = [self._reference_call(f"alone:{number}", "tf32") for number in range(ALONE_CALLS)]
+        calls = [self._calls.reference(f"alone:{number}", "tf32") for number in range(ALONE_CALLS)]
         alone_ms = self._bench.reference_alone_ms = statistics.median(call.claim_ms for call in calls)
         if alone_ms >= limit_ms:
             return timing, False
@@ -168,12 +162,12 @@ class PairedTiming:
 
     def _construct_reference(self) -> None:
         construction = self._bench.write_state(weight_seed(self._seed_key, WEIGHT_DRAWS - 1))
-        construct(self._runners["reference"], construction, self._limits.call_s)
+        construct(self._reference, construction, self._limits.call_s)
 
     def _warm_up(self, side: str, end: float) -> None:
-        previous = self._call(side, "warmup:0").claim_ms
+        previous = self._calls.of(side, "warmup:0").claim_ms
         for number in range(1, WARM_UP_MAX_CALLS):
-            current = self._call(side, f"warmup:{number}").claim_ms
+            current = self._calls.of(side, f"warmup:{number}").claim_ms
             settled = abs(current - previous) <= WARM_UP_AGREEMENT_FRAC * min(current, previous)
             if (number + 1 >= WARM_UP_MIN_CALLS and settled) or time.monotonic() > end:
                 return
@@ -183,79 +177,12 @@ class PairedTiming:
         pairs = _Pairs([], [])
         for number in range(self._limits.timing_pairs_max):
             order = ("reference", "candidate") if number % 2 == 0 else ("candidate", "reference")
-            calls = {side: self._call(side, f"pair:{number}") for side in order}
+            calls = {side: self._calls.of(side, f"pair:{number}") for side in order}
             pairs.reference.append(calls["reference"])
             pairs.candidate.append(calls["candidate"])
             if number + 1 >= self._limits.timing_pairs_min and (_settled(pairs) or time.monotonic() > end):
                 break
         return pairs
-
-    def _call(self, side: str, label: str) -> CheckedCall:
-        if side == "reference":
-            return self._reference_call(label, "tf32")
-        self._prime("candidate", "tf32")
-        call = self._checked(1, label)
-        self._latest_claim_ms["candidate"] = call.claim_ms
-        if not CLAIM_MIN_MS <= call.claim_ms <= call.wall_ms:
-            feedback = "the time that the candidate's process claims is impossible"
-            raise SubmissionFault(Verdict.REJECTED_TIMING, feedback, RunTimeRule.CLAIMED_TIME)
-        return call
-
-    def _reference_call(self, label: str, precision: str) -> CheckedCall:
-        self._prime("reference", precision)
-        call = self._uncompared(label, CallOptions(precision=precision, timed=True), 1)
-        self._latest_claim_ms["reference"] = call.claim_ms
-        return call
-
-    def _reference_once(self, count: int, label: str) -> CheckedCall:
-        spin_cycles = self._bench.device.spin_cycles(ONCE_SPIN_S)
-        how = CallOptions(precision="tf32", timed=True, mode="once", spin_cycles=spin_cycles)
-        return self._uncompared(label, how, count)
-
-    def _uncompared(self, label: str, how: CallOptions, count: int) -> CheckedCall:
-        seeds, variant = self._drawn(label)
-        runner, limit_s = self._runners["reference"], self._limits.call_s
-        try:
-            call = self._bench.uncompared_call(runner, "reference", seeds, limit_s, how, variant, count=count)
-        except DeviceBusyError:
-            raise self._busy() from None
-        self._latest_side = "reference"
-        return call
-
-    def _prime(self, side: str, precision: str) -> None:
-        """Both are timed as in a process that has the device to itself."""
-        changed = self._latest_side not in (None, side)
-        if changed and self._bench.device.name == "cuda" and self._latest_claim_ms[side] < PRIMED_BELOW_MS:
-            gate = self._gate if side == "candidate" else None
-            self._bench.prime(self._runners[side], self._limits.call_s, precision, gate)
-
-    def _checked(self, count: int, label: str) -> CheckedCall:
-        compare = "signed" if self._bench.timed_with_signs else "values"
-        how = CallOptions(precision="tf32", timed=True, compare=compare)
-        drawn = [self._drawn(label if count == 1 else f"{label}:{number}") for number in range(count)]
-        seeds, variants = [seeds for seeds, _ in drawn], [variant for _, variant in drawn]
-        runner, limit_s = self._runners["candidate"], self._limits.call_s
-        try:
-            call = self._bench.checked_row(runner, "candidate", seeds, limit_s, how, variants, self._gate)
-        except Mismatch as mismatch:
-            raise SubmissionFault(Verdict.INCORRECT, f"a timed call gave a wrong result: {mismatch}") from None
-        except DeviceBusyError:
-            raise self._busy() from None
-        self._latest_side = "candidate"
-        if count == 1:
-            self._precision.require(call, seeds[0], variants[0])
-        return call
-
-    def _drawn(self, label: str) -> tuple[CallSeeds, Variant | None]:
-        return call_seeds(self._seed_key, f"timing:{label}"), timed_variant(self._bench, self._seed_key, label)
-
-    def _busy(self) -> Exception:
-        """Whose kernel it is that never ends: with the candidate dead, its own end too."""
-        self._runners["candidate"].kill()
-        if idle_within(self._bench.device, BUSY_WAIT_S):
-            text = "kernels of the submission ran on the device between its calls, beside those of the reference"
-            return SubmissionFault(Verdict.REJECTED_TIMING, text, RunTimeRule.BETWEEN_CALLS)
-        return GraderFault("device_busy", "something that is not the submission's keeps the device from being idle")
 
 
 def _settled(pairs: _Pairs) -> bool:
