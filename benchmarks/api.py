@@ -16,8 +16,8 @@ from benchmarks.service import wait_until_up
 from grading.db import Database
 from grading.migrate import upgrade
 from grading.settings import Settings
-from launcher.broker import free_port
 from launcher.commands import REPOSITORY
+from launcher.ports import free_port
 from tests.services.broker import broker
 
 

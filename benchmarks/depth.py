@@ -36,8 +36,8 @@ from grading.jobs import BatchItem, NewBatch, NewSubmission, SlotIdentity
 from grading.migrate import upgrade
 from grading.settings import Leases, Settings
 from grading.states import Priority, SlotRole, SlotState
-from launcher.broker import free_port
 from launcher.commands import REPOSITORY
+from launcher.ports import free_port
 from tests.services.broker import broker
 
 SHALLOW = 10

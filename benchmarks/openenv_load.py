@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.service import KERNEL, summary
-from launcher.broker import free_port
+from launcher.ports import free_port
 
 HERE = Path(__file__).parent
 PROGRAM = """

@@ -14,8 +14,8 @@ from typing import Any
 
 import httpx
 
-from launcher.broker import free_port
 from launcher.commands import REPOSITORY
+from launcher.ports import free_port
 
 START_S = 120.0
 VERSIONS = ("celery", "kombu", "redis", "sqlalchemy", "psycopg", "flask", "gunicorn")

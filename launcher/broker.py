@@ -2,7 +2,6 @@
 
 import secrets
 import shutil
-import socket
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import psutil
 import redis
 
+from launcher.ports import free_port
 from launcher.process import Child, Command
 
 SYSTEM_SERVERS = ("redis-server", "valkey-server")
@@ -73,13 +73,6 @@ def private_broker(data_dir: Path) -> PrivateBroker:
     end_forgotten(data_dir / "broker.pid", data_dir)
     binary, source = find_server()
     return PrivateBroker(binary, source, free_port(), secrets.token_urlsafe(24), data_dir)
-
-
-def free_port() -> int:
-    """A port of the loopback that nobody listens on at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def end_forgotten(pidfile: Path, data_dir: Path) -> None:

@@ -12,8 +12,9 @@ from typing import Self
 
 import httpx
 
-from launcher.broker import free_port
 from launcher.commands import REPOSITORY
+from launcher.ports import free_port
+from launcher.process import tied
 
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 60.0
@@ -41,7 +42,12 @@ class OwnServer:
                 env.pop(shared, None)
         with self._output.open("wb") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "launcher"], cwd=REPOSITORY, env=env, stdout=output, stderr=output
+                [sys.executable, "-m", "launcher"],
+                cwd=REPOSITORY,
+                env=env,
+                stdout=output,
+                stderr=output,
+                preexec_fn=tied(),  # who is killed outright cannot stop it
             )
         try:
             self._wait_until_up()

@@ -32,12 +32,17 @@ def adopt_orphans() -> None:
         _PRCTL(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def _tie_to(parent: int) -> None:
-    """Runs in the child before exec: end with the parent, also when it is killed outright."""
-    if _PRCTL is not None:
-        _PRCTL(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:  # the parent was gone before the request took hold
-        os._exit(1)
+def tied(number: int = signal.SIGTERM) -> Callable[[], None]:
+    """For `preexec_fn`: the child gets this signal when the thread that starts it ends, also when that is killed."""
+    parent = os.getpid()
+
+    def tie() -> None:
+        if _PRCTL is not None:
+            _PRCTL(PR_SET_PDEATHSIG, number)
+        if os.getppid() != parent:  # the parent was gone before the request took hold
+            os._exit(1)
+
+    return tie
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,6 @@ class Child:
         self.command = command
         self.log_path = log_path
         self.started_at = time.monotonic()
-        parent = os.getpid()
         with log_path.open("ab") if log_path is not None else nullcontext() as log:
             self._popen = subprocess.Popen(
                 command.argv,
@@ -71,7 +75,7 @@ class Child:
                 stdout=log if command.quiet else None,
                 stderr=log,
                 start_new_session=True,  # Ctrl-C in the terminal reaches the launcher alone, which stops all in order
-                preexec_fn=lambda: _tie_to(parent),
+                preexec_fn=tied(),
             )
         if command.stdin is not None and self._popen.stdin is not None:
             self._popen.stdin.write(command.stdin)

@@ -14,7 +14,8 @@ from grading.db import Database
 from grading.keys import NewKey, make_key
 from grading.migrate import upgrade
 from launcher.commands import REPOSITORY
-from tests.services.ports import free_port
+from launcher.ports import free_port
+from launcher.process import tied
 
 GUNICORN = [sys.executable, "-m", "gunicorn", "-c", "python:app.gunicorn_conf", "app.wsgi:app"]
 
@@ -59,7 +60,7 @@ def test_no_start_without_keys(
 def test_with_a_key_the_address_is_served_to_its_holder(db: Database, tmp_path: Path) -> None:
     token = make_key(db, NewKey("project", "trainer"))[1]
     environ = environment(tmp_path, KERNEL_ENV_BIND="0.0.0.0")
-    with subprocess.Popen(GUNICORN, cwd=REPOSITORY, env=environ) as server:
+    with subprocess.Popen(GUNICORN, cwd=REPOSITORY, env=environ, preexec_fn=tied()) as server:
         try:
             with httpx.Client(base_url=f"http://127.0.0.1:{environ['PORT']}", trust_env=False) as client:
                 wait_until_up(client)

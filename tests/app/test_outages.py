@@ -10,12 +10,12 @@ import psutil
 import pytest
 
 from grading.keys import NewKey, make_key
+from launcher.ports import free_port
 from tests.app.conftest import client
 from tests.conftest import empty
 from tests.services.api_alone import start_api, url
 from tests.services.broker import Broker
 from tests.services.installation import Installation, installation, wait_for
-from tests.services.ports import free_port
 
 SLOW_S = 1.0
 

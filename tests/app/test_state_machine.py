@@ -18,6 +18,7 @@ from evaluator.prebuilt import Prebuilt, Product
 from evaluator.verdicts import Verdict
 from grading import jobs
 from grading.models import Slot
+from launcher.ports import free_port
 from tests.app.conftest import client
 from tests.app.test_bad_input import TASK, assert_problem
 from tests.conftest import empty
@@ -25,7 +26,6 @@ from tests.grading.support import LEASES, open_builder, open_slot, report
 from tests.services.api_alone import start_api, url
 from tests.services.broker import Broker
 from tests.services.installation import Installation, installation
-from tests.services.ports import free_port
 
 ENDED = {"completed", "failed", "cancelled", "expired"}
 # from where to where a status may be seen to go

@@ -11,10 +11,10 @@ import httpx
 
 from grading.db import Database
 from grading.migrate import upgrade
+from launcher.ports import free_port
 from tests.chaos.parts import BrokerPart, Keeper, PostgresPart, ProductPart
 from tests.services.broker import Broker, broker
 from tests.services.installation import Installation, installation, wait_for
-from tests.services.ports import free_port
 from tests.services.postgres import execute
 from tests.services.postgres_server import PostgresServer
 

@@ -16,8 +16,8 @@ import pytest
 from kernel_grader_client import KernelGrader
 
 from launcher.demo_server import OwnServer
+from launcher.ports import free_port
 from tests.app.test_episodes import TASK, source
-from tests.services.ports import free_port
 
 
 def run(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:

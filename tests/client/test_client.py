@@ -18,8 +18,8 @@ from kernel_grader_client import (
 from kernel_grader_client.wire import options
 
 from launcher.demo_server import OwnServer
+from launcher.ports import free_port
 from tests.app.test_episodes import TASK, source
-from tests.services.ports import free_port
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,13 @@ from kernel_grader_client import AsyncKernelGrader, Item
 from evaluator.verdicts import Verdict
 from grading import jobs
 from grading.events import Publisher
+from launcher.ports import free_port
 from tests.app.test_episodes import TASK, source
 from tests.conftest import empty
 from tests.grading.support import LEASES, open_slot, report
 from tests.services.api_alone import end_api, start_api, url
 from tests.services.broker import Broker
 from tests.services.installation import Installation, Process, installation
-from tests.services.ports import free_port
 
 COUNT, BATCH = 200, 20
 KEPT = 60  # so many are graded only after the last restart, so that somebody is waiting however slow the machine is

@@ -4,13 +4,15 @@ import ipaddress
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 from contextlib import suppress
 from pathlib import Path
 
 from launcher.broker import find_server
+from launcher.ports import free_port
+from launcher.process import tied
 from tests.services.installation import wait_for
-from tests.services.ports import free_port
 from tests.services.postgres_server import PostgresServer
 
 # pairs of addresses out of here, one pair a host
@@ -92,7 +94,8 @@ class TlsBroker:
         keep = ["--save", "", "--dir", folder]
         log = folder / "broker.log"
         with log.open("wb") as output:
-            self._process = subprocess.Popen([find_server()[0], *listen, *files, *trust, *keep], stdout=output)
+            command = [find_server()[0], *listen, *files, *trust, *keep]
+            self._process = subprocess.Popen(command, stdout=output, preexec_fn=tied(signal.SIGKILL))
         wait_for(
             lambda: "Ready" in log.read_text() or self._process.poll() is not None, START_S, "a broker", log.read_text
         )

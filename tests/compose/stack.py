@@ -13,6 +13,7 @@ import psutil
 
 from launcher.broker import find_server
 from launcher.commands import REPOSITORY
+from launcher.process import tied
 
 HEALTHY_S = 150.0
 
@@ -53,6 +54,7 @@ class Stack:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                preexec_fn=tied(),
             )
 
     def run(self, name: str) -> None:

@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from launcher.ports import free_port
 from tests.compose.reading import raw, read_env, services
 from tests.compose.stack import Stack
 from tests.compose.test_file import make_env
 from tests.services import postgres
 from tests.services.installation import REPOSITORY, TASK, wait_for
-from tests.services.ports import free_port
 
 # programs of their images, none of ours: what is ours about them is configuration, which other tests read
 FOREIGN = {"postgres", "prometheus", "grafana"}

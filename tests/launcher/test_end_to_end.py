@@ -14,7 +14,7 @@ import pytest
 from launcher.commands import REPOSITORY
 from launcher.demo import connect
 from launcher.demo_server import OwnServer
-from tests.services.ports import free_port
+from launcher.ports import free_port
 
 EXAMPLES = REPOSITORY / "examples"
 KERNELS = sorted(EXAMPLES.glob("relu*.py"))

@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 from launcher.commands import REPOSITORY
+from launcher.ports import free_port
+from launcher.process import tied
 from tests.services.installation import cuda_source, wait_for
-from tests.services.ports import free_port
 from tests.services.processes import alive
 
 TASK = "level1/19_ReLU"
@@ -34,6 +35,7 @@ class Launched:
                 env={**kept, **own, **settings},
                 stdout=output,
                 stderr=output,
+                preexec_fn=tied(),
             )
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60, trust_env=False)
 

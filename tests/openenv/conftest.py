@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from launcher.demo_server import OwnServer
+from launcher.ports import free_port
+from launcher.process import tied
 from tests.openenv.environments import NotInstallable, environ, python
 from tests.services import postgres
-from tests.services.ports import free_port
 
 RELEASES = ["openenv-core", "openenv"]
 PLAYER = Path(__file__).parent / "player.py"
@@ -43,7 +44,7 @@ def door(grader: OwnServer, release: str, *arguments: str, **settings: str) -> I
     """The address of a door that runs on that release of OpenEnv."""
     port = free_port()
     command = [str(installed(release)), "-m", "kernel_grader_openenv", "--port", str(port), *arguments]
-    process = subprocess.Popen(command, env=environ(grader.url, **settings))
+    process = subprocess.Popen(command, env=environ(grader.url, **settings), preexec_fn=tied())
     try:
         _until_up(process, port)
         yield f"http://127.0.0.1:{port}"

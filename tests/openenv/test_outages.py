@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from launcher.demo_server import OwnServer
+from launcher.ports import free_port
 from tests.openenv.conftest import Play, door
 from tests.services.installation import source
-from tests.services.ports import free_port
 
 pytestmark = pytest.mark.timeout(1800)
 

@@ -15,11 +15,11 @@ from grading import jobs
 from grading.events import Publisher
 from grading.jobs import Claim
 from grading.models import IS_WAITING, Slot, Submission
+from launcher.ports import free_port
 from tests.conftest import empty
 from tests.grading.support import LEASES, claim, open_slot, report
 from tests.services.broker import Broker
 from tests.services.installation import Installation, Process, installation, wait_for
-from tests.services.ports import free_port
 
 GUNICORN = ["-m", "gunicorn", "-c", "python:app.gunicorn_conf", "app.wsgi:app"]
 START_S = 60.0

@@ -1,5 +1,6 @@
 """A Redis of our own on a free port, from the system's packages or from the wheel; it keeps nothing on disk."""
 
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -8,7 +9,8 @@ from contextlib import contextmanager
 import redis
 
 from launcher.broker import find_server
-from tests.services.ports import free_port
+from launcher.ports import free_port
+from launcher.process import tied
 
 START_S = 15.0
 
@@ -32,7 +34,9 @@ class Broker:
     def start(self) -> None:
         binary, _ = find_server()
         options = f"--bind 127.0.0.1 --port {self.port} --save  --appendonly no --loglevel warning".split(" ")
-        self._process = subprocess.Popen([str(binary), *options], cwd="/tmp", stdout=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            [str(binary), *options], cwd="/tmp", stdout=subprocess.DEVNULL, preexec_fn=tied(signal.SIGKILL)
+        )
         client = redis.Redis.from_url(self.url)
         deadline = time.monotonic() + START_S
         with client:

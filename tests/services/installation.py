@@ -20,6 +20,7 @@ from grading.models import Submission
 from grading.queue import BackgroundRinger, Ringer
 from grading.settings import Settings
 from grading.states import UNFINISHED
+from launcher.process import tied
 from tests.services.broker import Broker
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -173,7 +174,12 @@ class Process:
         self.log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                command, cwd=REPOSITORY, env=environment, stdout=output, stderr=subprocess.STDOUT
+                command,
+                cwd=REPOSITORY,
+                env=environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                preexec_fn=tied(signal.SIGKILL),  # which ends it frozen as well
             )
 
     @property

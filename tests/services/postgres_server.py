@@ -13,7 +13,8 @@ from typing import Any
 import psutil
 import psycopg
 
-from tests.services.ports import free_port
+from launcher.ports import free_port
+from launcher.process import tied
 from tests.services.postgres_binaries import find_binaries, unprivileged, within_reach
 from tests.services.processes import alive
 
@@ -49,7 +50,8 @@ class PostgresServer:
         options = [word for option in (*own, *OPTIONS, *settings) for word in ("-c", option)]
         with (self.folder / "log").open("ab") as log:
             command = [str(self._programs / "postgres"), "-D", str(self.folder / "data"), *options]
-            self._process = subprocess.Popen(command, stderr=log, **self._as_user)
+            # SIGQUIT ends every backend and gives shared memory back
+            self._process = subprocess.Popen(command, stderr=log, preexec_fn=tied(signal.SIGQUIT), **self._as_user)
         wait_until_up(self.url)
 
     def kill(self) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from launcher.broker import free_port
 from launcher.commands import REPOSITORY
+from launcher.ports import free_port
 from tests.openenv.environments import NotInstallable, installed
 from tests.services.installation import source
 

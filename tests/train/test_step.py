@@ -15,11 +15,11 @@ from sqlalchemy import func, select
 
 from grading.models import Attempt, Submission
 from grading.states import UNFINISHED
+from launcher.ports import free_port
 from tests.conftest import empty
 from tests.services.api_alone import end_api, start_api, url
 from tests.services.broker import Broker
 from tests.services.installation import TASK, Installation, Process, installation, source, wait_for
-from tests.services.ports import free_port
 from train.recording import read_run
 from train.records import EpisodeRecord
 from train.rollouts import KernelRollouts, RolloutSettings

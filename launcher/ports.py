@@ -1,4 +1,4 @@
-"""Free ports of the loopback."""
+"""Free ports of the loopback for servers of our own."""
 
 import random
 import socket
@@ -6,14 +6,15 @@ from pathlib import Path
 
 UNPRIVILEGED = range(15_000, 60_000)
 RANGE_FILE = Path("/proc/sys/net/ipv4/ip_local_port_range")
-# the processes of a parallel run draw apart from each other, whatever their tests seed
+USUAL_OUTGOING = range(49_152, 65_536)  # IANA's dynamic ports
+# processes that start side by side draw apart from each other, whatever they seed
 _draw = random.SystemRandom()
 
 
 def free_port() -> int:
     """A port that nobody listens on at the moment, and that the system lends to no outgoing connection.
 
-    One of those could hold the port of a server that a test has killed, when that is to start again.
+    One of those could take it before the server binds, or while the server is away to be started again.
     """
     outgoing = outgoing_ports()
     ports = [port for port in UNPRIVILEGED if port not in outgoing] or UNPRIVILEGED
@@ -23,14 +24,15 @@ def free_port() -> int:
 
 
 def outgoing_ports() -> range:
-    """What the system lends from; empty where it does not say."""
+    """What the system lends from; the usual ones where it does not say."""
     if not RANGE_FILE.exists():
-        return range(0)
+        return USUAL_OUTGOING
     first, last = map(int, RANGE_FILE.read_text().split())
     return range(first, last + 1)
 
 
 def is_free(port: int) -> bool:
+    """Whether a server of ours could bind it."""
     with socket.socket() as probe:
         try:
             probe.bind(("127.0.0.1", port))
