@@ -12,7 +12,7 @@ from rich.progress import Progress as Bar
 from transformers import TrainerCallback
 from transformers.utils import logging
 
-SHOWN = ("reward", "kernel/correct", "kernel/speedup", "kernel/failed")
+SHOWN = ("kernel/return", "kernel/correct", "kernel/speedup", "kernel/failed")
 
 
 class Progress(TrainerCallback):  # type: ignore[misc]  # transformers is not looked into
@@ -58,5 +58,7 @@ class Progress(TrainerCallback):  # type: ignore[misc]  # transformers is not lo
         values = {name: logs.get(name, logs.get(f"eval_{name}")) for name in SHOWN}
         told = [f"{name.rpartition('/')[2]} {value:.3g}" for name, value in values.items() if value is not None]
         if told:
-            what = "evaluated" if any(name.startswith("eval_") for name in logs) else "update"
-            self._console.print(f"{what} {state.global_step} of {state.max_steps}: {', '.join(told)}", highlight=False)
+            # before training transformers does not know how many updates there will be
+            at = f"{state.global_step} of {state.max_steps}" if state.max_steps else str(state.global_step)
+            what = "evaluated after update" if any(name.startswith("eval_") for name in logs) else "update"
+            self._console.print(f"{what} {at}: {', '.join(told)}", highlight=False)

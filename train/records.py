@@ -20,8 +20,8 @@ class TurnRecord:
     """One answer of the policy and what became of it.
 
     `reward`, `verdict` and `stage` are None where it was not graded; `failed` then says why, and is None otherwise.
-    `rules` are the static rules that refused the source. `tokens` counts what the policy wrote; it was `truncated`
-    where it reached its limit instead of ending the turn.
+    `rules` are those that the source broke, by its text or when it ran. `tokens` counts what the policy wrote; it was
+    `truncated` where it reached its limit instead of ending the turn.
     """
 
     turn: int

@@ -67,7 +67,7 @@ def test_a_run_goes_on_from_its_checkpoint(
     graded = [record for record in records if (record.phase, record.step) == ("train", 1)]
     assert last["kernel/correct"] == pytest.approx(sum(record.correct for record in graded) / len(graded))
     assert last["kernel/turns"] == 1
-    assert "update 2 of 2: reward " in capfd.readouterr().err
+    assert "update 2 of 2: return " in capfd.readouterr().err
     cheats = [turn for record in records for turn in record.turns if "process" in "".join(turn.rules)]
     assert len(read_suspicious(folder / "out")) == len(cheats)
     with KernelGrader(server.url, trust_env=False) as grader:

@@ -19,6 +19,7 @@ from train.plays import Answer, Opening, record_of, suspicious_of
 from train.recording import SUSPICIOUS, Recorder
 from train.records import Stamp
 from train.report.__main__ import cli, write
+from train.report.examples import set_aside
 from train.report.figures import figures_of, over_time
 from train.report.hostile import fenced, inline, visible
 
@@ -98,12 +99,12 @@ def test_the_html_is_one_file_that_runs_nothing(run: Path) -> None:
 def test_the_figures_are_those_of_the_run(run: Path) -> None:
     write(run, run)
     page = re.sub(r"\s+", " ", Page((run / "report.html").read_text()).text)
-    assert "3 steps" not in page
-    assert "Run a run: 4 steps, 15 episodes with 15 turns on 3 tasks, 0 episodes not graded" in page
+    assert "Run a run: 3 updates, 2 evaluations, 15 episodes with 15 turns on 3 tasks, 0 episodes not graded" in page
     assert "Evaluation at step 0: pass@1 0.0 %, fast_1 0.0 %, reward 0." in page
     assert "Evaluation at step 3: pass@1 100.0 %, fast_1 100.0 %, reward 1.3." in page
     # one of three is right at step 1, and pays 0.3 + log2(1.5)
     assert "step 1 3 0 0.295 0.295 33.3 % 1.5" in page
+    assert "process 1 1 claimed-time 1 1" in page
 
 
 def test_markdown_holds_hostile_text_in(run: Path) -> None:
@@ -156,6 +157,18 @@ def test_steps_are_joined_where_they_are_many() -> None:
     assert compared is not None
     assert (compared.before_name, compared.after_name) == ("training, first 20 steps", "training, last 20 steps")
     assert (compared.before.samples, compared.before.pass_at[1], compared.after.pass_at[1]) == (20, 0.0, 1.0)
+
+
+def test_turns_and_sources_that_were_set_aside_are_counted_apart() -> None:
+    """A policy writes the same source again and again."""
+    entry = {"step": 0, "task_id": TASK, "submission_id": "", "reward": 0.0, "speedup": None, "feedback": ""}
+    timed = {**entry, "verdict": "correct", "rules": []}
+    refused = {**entry, "verdict": "format_violation", "rules": ["syntax", "process"], "code": "c"}
+    aside = set_aside([*({**timed, "code": code} for code in "aaba"), refused], each=5)
+    assert aside.counts == {"suspicious timing": 4, "process": 1}
+    assert aside.sources == {"suspicious timing": 2, "process": 1}
+    assert sorted(example.code for example in aside.shown) == ["a", "b", "c"]
+    assert [example.code for example in set_aside([refused, refused], each=0).shown] == []
 
 
 def _trained(step: int, correct: bool):  # type: ignore[no-untyped-def]

@@ -90,14 +90,15 @@ def _base64(text: str) -> str:
 
 def _about(episodes: Sequence[EpisodeRecord]) -> str:
     runs = sorted({episode.run_id for episode in episodes})
-    steps = {episode.step for episode in episodes}
+    updates = len({episode.step for episode in episodes if episode.phase == "train"})
+    evaluations = len({episode.step for episode in episodes if episode.phase == "eval"})
     turns = sum(len(episode.turns) for episode in episodes)
     failed = sum(episode.failed for episode in episodes)
     times = sorted(episode.time for episode in episodes)
     return (
-        f"Run {', '.join(runs)}: {len(steps)} steps, {len(episodes)} episodes with {turns} turns on "
-        f"{len({episode.task_id for episode in episodes})} tasks, {failed} episodes not graded; "
-        f"{times[0]} to {times[-1]}."
+        f"Run {', '.join(runs)}: {updates} updates, {evaluations} evaluations, {len(episodes)} episodes with {turns} "
+        f"turns on {len({episode.task_id for episode in episodes})} tasks, {failed} episodes not graded; "
+        f"recorded from {times[0]} to {times[-1]}."
     )
 
 

@@ -27,9 +27,10 @@ class Example:
 
 @dataclass(frozen=True)
 class SetAside:
-    """`counts` by kind, most first; `shown` are the last ones of each kind."""
+    """`counts` are turns by kind, most first, `sources` the different sources among them; `shown` are its last ones."""
 
     counts: Mapping[str, int]
+    sources: Mapping[str, int]
     shown: Sequence[Example]
 
     @property
@@ -41,11 +42,9 @@ def set_aside(entries: Sequence[Mapping[str, Any]], each: int) -> SetAside:
     """`each` is how many of a kind are shown; no source is shown twice."""
     examples = [_example(entry) for entry in entries]
     counts = dict(Counter(example.kind for example in examples).most_common())
-    shown: list[Example] = []
-    for kind in counts:
-        by_code = {example.code: example for example in examples if example.kind == kind}
-        shown += list(by_code.values())[::-1][:each]
-    return SetAside(counts, shown)
+    last = {kind: {one.code: one for one in examples if one.kind == kind} for kind in counts}
+    shown = [example for by_code in last.values() for example in list(by_code.values())[::-1][:each]]
+    return SetAside(counts, {kind: len(by_code) for kind, by_code in last.items()}, shown)
 
 
 def _example(entry: Mapping[str, Any]) -> Example:

@@ -24,7 +24,7 @@ END_SHARE = 0.2
 class Span:
     """Some successive steps; most often one. Rewards are those of the best turns of graded episodes.
 
-    `outcomes` counts turns by the stage that they reached, `rules` those that a static rule refused, by rule.
+    `outcomes` counts turns by the stage that they reached, `rules` those that broke a rule, by rule.
     """
 
     first: int

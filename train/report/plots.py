@@ -122,10 +122,11 @@ def _dumbbells(measured: Sequence[Measured], label: str, *, is_ratio: bool) -> F
     for at, (_, before, after) in enumerate(rows):
         if before is not None and after is not None:
             axes.plot([before, after], [at, at], color="#c9ccd1", lw=2, zorder=1)
-    for name, column, colour, marker in (("before", 1, BEFORE, "o"), ("after", 2, AFTER, "D")):
+    # before is larger, so that it shows around an after of the same value
+    for name, column, colour, marker, size in (("before", 1, BEFORE, "o", 90), ("after", 2, AFTER, "D", 24)):
         points = [(row[column], at) for at, row in enumerate(rows) if row[column] is not None]
         if points:
-            axes.scatter(*zip(*points, strict=True), color=colour, marker=marker, label=name, zorder=2)
+            axes.scatter(*zip(*points, strict=True), color=colour, marker=marker, s=size, label=name, zorder=2)
     axes.set_yticks(range(len(rows)), [row[0] for row in rows])
     axes.set_ylim(-0.7, len(rows) - 0.3)
     if is_ratio:

@@ -38,7 +38,8 @@ def sections_of(figures: Figures, examples: SetAside, plots: Mapping[str, str]) 
         Section(
             "reward",
             "Reward by step",
-            "The best turn of each episode: mean and middle half. What could not be graded counts nowhere.",
+            "The best turn of each episode: mean and middle half. What could not be graded counts nowhere. "
+            "Speedups are geometric means.",
             [_by_step(figures.spans, "training"), _by_step(figures.held_out, "evaluation")],
         ),
         Section("stages", "Stages by step", "How far sources got, by turn.", [_stages(spans)]),
@@ -143,7 +144,8 @@ def _rules(rules: Mapping[str, int]) -> Table:
 
 
 def _set_aside(examples: SetAside) -> Table:
-    return Table(["set aside for", "turns"], [[kind, str(count)] for kind, count in examples.counts.items()])
+    rows = [[kind, str(count), str(examples.sources[kind])] for kind, count in examples.counts.items()]
+    return Table(["set aside for", "turns", "different sources"], rows)
 
 
 def _both(before: TaskSummary | None, after: TaskSummary | None, tell: Callable[[TaskSummary], str]) -> list[str]:

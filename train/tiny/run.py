@@ -60,7 +60,7 @@ class Demo:
             loss = imitate(
                 model, self._tokenizer, self._problems(grader), updates=settings.imitations, seed=settings.seed
             )
-            say(f"It has imitated random answers (loss {loss:.2f}): it can write kernels, and knows of none if right.")
+            say(f"It has imitated random answers (loss {loss:.2f}): it writes kernels, and knows not which are right.")
             half = settings.updates // 2
             shown = self._train(grader, model, half, resume=False)
             say("", *transcript(self._tokenizer, shown), "", "Stopped; going on from the checkpoint.", sep="\n")
