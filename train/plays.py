@@ -12,11 +12,10 @@ from kernel_grader_client import EpisodeState, Submission
 from kernel_grader_client.adapters import extract_code
 
 from train.records import EpisodeRecord, Stamp, TurnRecord
+from train.rules import to_read
 
 # graded like any other, so that the verdict on an answer without code is the server's as well
 NO_CODE = "# the answer holds no code\n"
-# rules that tell of a mistake, not of a way around the task
-HARMLESS = frozenset({"syntax", "too-large", "nul-byte", "no-model-new", "no-kernel", "not-launched"})
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,7 @@ def suspicious_of(play: Play, stamp: Stamp) -> list[Mapping[str, Any]]:
             "code": code,
         }
         for turn, code in zip(play.turns, play.codes, strict=True)
-        if turn.suspicious or turn.verdict == "rejected_timing" or set(turn.rules) - HARMLESS
+        if turn.suspicious or turn.verdict == "rejected_timing" or to_read(turn.rules)
     ]
 
 

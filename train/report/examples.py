@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from train.plays import HARMLESS
+from train.rules import to_read
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,6 @@ def _example(entry: Mapping[str, Any]) -> Example:
 
 
 def _kind(entry: Mapping[str, Any]) -> str:
-    if rules := sorted(set(entry["rules"]) - HARMLESS):
+    if rules := to_read(entry["rules"]):
         return ", ".join(rules)
     return "rejected timing" if entry["verdict"] == "rejected_timing" else "suspicious timing"

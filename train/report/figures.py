@@ -10,8 +10,8 @@ from statistics import fmean, geometric_mean, quantiles
 
 from train.baseline_eval.summary import GroupSummary, TaskSummary, latest, summarize
 from train.metrics import STAGES
-from train.plays import HARMLESS
 from train.records import EpisodeRecord
+from train.rules import to_read
 
 NOT_GRADED = "not graded"
 OUTCOMES = (*STAGES, NOT_GRADED)
@@ -97,7 +97,7 @@ def figures_of(
 
 def tried(rules: Mapping[str, int]) -> dict[str, int]:
     """Those rules that tell of a way around the task, not of a mistake."""
-    return {rule: count for rule, count in rules.items() if rule not in HARMLESS}
+    return {rule: rules[rule] for rule in to_read(rules)}
 
 
 def over_time(episodes: Iterable[EpisodeRecord], spans: int = SPANS) -> list[Span]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from train.baseline_eval.summary import TaskSummary
 from train.baseline_eval.view import number, percent
-from train.plays import HARMLESS
 from train.report.examples import SetAside
 from train.report.figures import OUTCOMES, Comparison, Figures, Span
+from train.rules import kind_of
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _of_comparison(comparison: Comparison, plots: Mapping[str, str]) -> list[Sec
 
 
 def _rules(rules: Mapping[str, int]) -> Table:
-    rows = [[rule, "mistake" if rule in HARMLESS else "way around", str(count)] for rule, count in rules.items()]
+    rows = [[rule, kind_of(rule), str(count)] for rule, count in rules.items()]
     return Table(["rule", "tells of a", "turns"], rows)
 
 
