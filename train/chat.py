@@ -39,10 +39,8 @@ class Chat:
 
     @functools.cached_property
     def opened(self) -> str:
-        """The thought that the template begins for the policy, such as `<think>`; empty where it begins none."""
-        asked = [{"role": "user", "content": "Q"}]
-        header = self._render(asked, True).removeprefix(self._render(asked, False))
-        return _open_thought(header)
+        """As `opened_by` has it."""
+        return opened_by(self.tokenizer, self.options)
 
     @functools.cached_property
     def stop_ids(self) -> list[int]:
@@ -82,14 +80,21 @@ class Chat:
         return self._render([*_turn("Q", ANSWER), *more], header).partition(ANSWER)[2]
 
     def _render(self, messages: Sequence[Mapping[str, str]], header: bool) -> str:
-        return str(
-            self.tokenizer.apply_chat_template(
-                list(messages), add_generation_prompt=header, tokenize=False, **self.options
-            )
-        )
+        return _rendered(self.tokenizer, self.options, messages, header)
 
     def _encode(self, text: str) -> list[int]:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def opened_by(tokenizer: Any, options: Mapping[str, Any]) -> str:
+    """The thought that the template begins for the policy, such as `<think>`; empty where it begins none."""
+    asked = [{"role": "user", "content": "Q"}]
+    header = _rendered(tokenizer, options, asked, True).removeprefix(_rendered(tokenizer, options, asked, False))
+    return _open_thought(header)
+
+
+def _rendered(tokenizer: Any, options: Mapping[str, Any], messages: Sequence[Mapping[str, str]], header: bool) -> str:
+    return str(tokenizer.apply_chat_template(list(messages), add_generation_prompt=header, tokenize=False, **options))
 
 
 def _turn(prompt: str, answer: str) -> list[dict[str, str]]:

@@ -23,7 +23,7 @@ from train.baseline_eval.models import Sampling
 from train.plays import Opening, Play
 from train.recording import read_file
 from train.records import EpisodeRecord
-from train.tiny.fragments import START, fragment_tokenizer
+from train.tiny.fragments import START, TEMPLATE, fragment_tokenizer
 from train.tiny.model import random_policy
 
 
@@ -163,3 +163,25 @@ def test_a_model_of_transformers(server: OwnServer, tmp_path: Path) -> None:
     assert written
     assert all(code in answer.text for answer in written)
     assert not any(START in answer.text for answer in answers if answer)
+    assert {answer.opened for answer in answers if answer} == {""}
+
+
+def test_a_model_whose_template_begins_a_thought(server: OwnServer, tmp_path: Path) -> None:
+    """Whatever its markup: a source that stands in a thought is not the answer."""
+    block = f"```python\n{source('correct')}```\n"
+    begins = TEMPLATE.replace("assistant\n' }}{% endif %}", "assistant\n<thinking>\n' }}{% endif %}")
+    tokenizer = fragment_tokenizer([block, "</thinking>\n"], begins)
+    tokenizer.save_pretrained(tmp_path)
+    random_policy(tokenizer, seed=0).save_pretrained(tmp_path)
+    with KernelGrader(server.url, trust_env=False) as grader:
+        state = grader.episode(TASK).state
+    plays = [Play.begin(Opening(TASK, sample=sample), state) for sample in range(32)]
+    answers = [each for each in Local(str(tmp_path), Sampling(max_tokens=6, seed=1)).answers(plays) if each]
+    assert {answer.opened for answer in answers} == {"<thinking>"}
+    thought = [answer for answer in answers if block in answer.text and "</thinking>" not in answer.text]
+    ended = [answer for answer in answers if "</thinking>" in answer.text]
+    said = [answer for answer in ended if block in answer.text.rpartition("</thinking>\n")[2]]
+    assert thought
+    assert said
+    assert {answer.code for answer in thought} == {None}
+    assert all("ModelNew" in (answer.code or "") for answer in said)

@@ -9,9 +9,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from train.baseline_eval.models import ModelError, Sampling
+from train.chat import opened_by
 from train.plays import Answer, Play
-
-OPENED = "<think>"
 
 
 class Local:
@@ -29,6 +28,7 @@ class Local:
         self._model.to(self._device).eval()
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
+        self._opened = opened_by(self._tokenizer, sampling.extra) if self._tokenizer.chat_template else ""
         self._room = getattr(self._model.config, "max_position_embeddings", None)
 
     def answers(self, plays: Sequence[Play]) -> list[Answer | None]:
@@ -78,12 +78,11 @@ class Local:
                 **drawn,
             )
         begin = given["input_ids"].shape[1]
-        return [self._answer(row[begin:].tolist(), prompt) for row, prompt in zip(rows, prompts, strict=True)]
+        return [self._answer(row[begin:].tolist()) for row in rows]
 
-    def _answer(self, tokens: list[int], prompt: str) -> Answer:
+    def _answer(self, tokens: list[int]) -> Answer:
         ends = self._model.generation_config.eos_token_id
         ends = {self._tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])}
         length = next((at + 1 for at, token in enumerate(tokens) if token in ends), len(tokens))
         text = self._tokenizer.decode(tokens[:length], skip_special_tokens=True)
-        opened = OPENED if prompt.rstrip().endswith(OPENED) else ""
-        return Answer(text, length, truncated=not tokens or tokens[length - 1] not in ends, opened=opened)
+        return Answer(text, length, truncated=not tokens or tokens[length - 1] not in ends, opened=self._opened)
