@@ -19,7 +19,7 @@ from trl import TrlParser
 from train.chat import Chat, ChatError
 from train.progress import Progress
 from train.rollouts import KernelRollouts, PromptTooLong, RolloutSettings
-from train.settings import SettingsError, told
+from train.settings import SettingsError, keep, told
 from train.tasks import TaskFileError, read_stages, training_stages
 from train.trainer import TrainSettings, make_trainer
 
@@ -124,16 +124,9 @@ def _lasting(options: Options, training: TrainSettings) -> dict[str, Any]:
 
 
 def _begun(output: Path, settings: Mapping[str, Any]) -> str | None:
-    """The last checkpoint, if there is one. Raises SettingsError where it was made under other settings."""
+    """The last checkpoint, if there is one. Raises OtherSettings where it was made under other settings."""
     checkpoint = get_last_checkpoint(str(output)) if output.is_dir() else None
-    kept = output / KEPT
-    if checkpoint is not None and kept.is_file():
-        before = json.loads(kept.read_text())
-        if other := [name for name, value in settings.items() if before.get(name) != value]:
-            told = ", ".join(f"{name} was {before.get(name)!r} and is {settings[name]!r}" for name in other)
-            raise SettingsError(f"output: {output} holds a run with other settings: {told}; name another folder")
-    output.mkdir(parents=True, exist_ok=True)
-    kept.write_text(json.dumps(settings, indent=1) + "\n")
+    keep(output / KEPT, settings, anew=checkpoint is None)
     return checkpoint
 
 

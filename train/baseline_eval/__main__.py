@@ -13,13 +13,14 @@ from kernel_grader_client import KernelGrader, KernelGraderError, Task
 from rich.console import Console
 
 from train.baseline_eval.endpoint import Endpoint
-from train.baseline_eval.evaluation import Evaluation, OtherSettings, evaluate
+from train.baseline_eval.evaluation import Evaluation, evaluate
 from train.baseline_eval.models import Model, ModelError, Sampling
 from train.baseline_eval.summary import FAST_P, latest, summarize
 from train.baseline_eval.view import bar, headline, show
 from train.plays import Opening
 from train.recording import read_run
 from train.records import BadRecord
+from train.settings import OtherSettings
 
 SUMMARY = "summary.json"
 cli = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)

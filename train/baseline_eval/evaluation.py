@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -18,12 +17,9 @@ from train.episodes import Episodes
 from train.plays import Answer, Opening, Play, record_of, suspicious_of
 from train.recording import Recorder, rank_file, read_file
 from train.records import EpisodeRecord, Stamp
+from train.settings import keep
 
 SETTINGS = "evaluation.json"
-
-
-class OtherSettings(ValueError):
-    """The folder holds another evaluation; the text names what differs."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class Evaluation:
 
     def left(self) -> list[Opening]:
         """What has no verdict on file yet. Raises OtherSettings, BadRecord."""
-        self._claim_folder()
+        keep(self.folder / SETTINGS, self.settings)
         ended = {(done.task_id, done.sample) for done in self.episodes() if not done.failed}
         return [opening for opening in self.openings if (opening.task_id, opening.sample) not in ended]
 
@@ -46,18 +42,6 @@ class Evaluation:
         """All that are on file, in the order in which they ended. Raises BadRecord."""
         path = rank_file(self.folder)
         return list(read_file(path)) if path.exists() else []
-
-    def _claim_folder(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / SETTINGS
-        if not path.exists():
-            path.write_text(json.dumps(self.settings, indent=1) + "\n")
-            return
-        before = json.loads(path.read_text())
-        differ = [name for name in before | self.settings if before.get(name) != self.settings.get(name)]
-        if differ:
-            told = ", ".join(f"{name} {before.get(name)!r}, now {self.settings.get(name)!r}" for name in differ)
-            raise OtherSettings(f"{self.folder} holds an evaluation with other settings ({told}): name another folder")
 
 
 def evaluate(
