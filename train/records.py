@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 Phase = Literal["train", "eval"]
@@ -47,6 +48,11 @@ class TurnRecord:
     def __post_init__(self) -> None:
         if (self.reward is None) != (self.verdict is None) or (self.reward is None) != (self.failed is not None):
             raise BadRecord("a turn has a verdict and a reward, or it failed and has neither")
+
+
+def now() -> str:
+    """The time for a stamp, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,7 +18,7 @@ from train.episodes import TRIES, Episodes
 from train.generation import sample
 from train.plays import Answer, Opening, Play, record_of, suspicious_of
 from train.recording import Recorder
-from train.records import EpisodeRecord, Stamp
+from train.records import EpisodeRecord, Stamp, now
 from train.returns import RETURNS, ReturnMode, return_of
 from train.settings import SettingsError, at_least
 from train.transcript import Transcript
@@ -183,7 +182,7 @@ class KernelRollouts:
         if self._recorder is None:
             self._recorder = Recorder(self._folder, trainer.accelerator.process_index)
         stamp = Stamp(
-            time=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            time=now(),
             session=self._recorder.session,
             step=trainer.state.global_step,
             rank=self._recorder.rank,

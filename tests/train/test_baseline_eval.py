@@ -59,6 +59,7 @@ def test_feedback_of_a_real_grade_reaches_the_model(monkeypatch: pytest.MonkeyPa
     assert done.exit_code == 0, done.output
     (episode,) = episodes(tmp_path)
     assert [turn.verdict for turn in episode.turns] == ["incorrect", "correct"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", episode.time)
     assert (episode.phase, episode.level, episode.best_reward) == ("eval", 1, episode.turns[1].reward)
     first, second = model.asked
     assert (first["model"], first["max_tokens"], first["seed"], second["seed"]) == ("scripted", 99, 6, 7)

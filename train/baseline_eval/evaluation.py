@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from train.baseline_eval.models import Model
 from train.episodes import Episodes
 from train.plays import Answer, Opening, Play, record_of, suspicious_of
 from train.recording import Recorder, rank_file, read_file
-from train.records import EpisodeRecord, Stamp
+from train.records import EpisodeRecord, Stamp, now
 from train.settings import keep
 
 SETTINGS = "evaluation.json"
@@ -96,8 +95,7 @@ def play(openings: Sequence[Opening], model: Model, grader: KernelGrader, run_id
 def _keep(
     evaluation: Evaluation, recorder: Recorder, plays: Sequence[Play], on_ended: Callable[[EpisodeRecord], None]
 ) -> None:
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    stamp = Stamp(now, recorder.session, evaluation.step, recorder.rank, "eval", evaluation.run_id)
+    stamp = Stamp(now(), recorder.session, evaluation.step, recorder.rank, "eval", evaluation.run_id)
     for each in plays:
         episode = record_of(each, stamp, max(each.rewards) if each.rewards else None)
         recorder.write([episode])
