@@ -74,11 +74,11 @@ def run(
                 "tasks": [each.id for each in tasks],
             }
             evaluation = Evaluation(out, openings, settings, run_id, step)
-            left = len(evaluation.left())
+            left = evaluation.left()
             asked = _model(endpoint, model, sampling, parallel) if left else None
-            with bar(console, len(openings), len(openings) - left) as progress:
+            with bar(console, len(openings), len(openings) - len(left)) as progress:
                 if asked is not None:
-                    evaluate(evaluation, asked, grader, parallel=parallel, on_ended=progress.ended)
+                    evaluate(evaluation, left, asked, grader, parallel=parallel, on_ended=progress.ended)
     except (ModelError, OtherSettings, BadRecord, KernelGraderError) as error:
         console.print(f"{error}\nWhat has ended is in {out}; the same command goes on from there.", markup=False)
         raise typer.Exit(1) from None

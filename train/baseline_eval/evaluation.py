@@ -45,17 +45,18 @@ class Evaluation:
 
 def evaluate(
     evaluation: Evaluation,
+    left: Sequence[Opening],
     model: Model,
     grader: KernelGrader,
     *,
     parallel: int,
     on_ended: Callable[[EpisodeRecord], None] = lambda episode: None,
 ) -> None:
-    """Play what is left, `parallel` conversations at a time. What is on file when it raises is not played again.
+    """Play what is left of it, `parallel` conversations at a time. What is on file when it raises is not `left` again.
 
-    Raises ModelError, Unavailable, Refused; OtherSettings, BadRecord before anything is played.
+    Raises ModelError, Unavailable, Refused.
     """
-    groups = list(_groups(evaluation.left(), model.side_by_side))
+    groups = list(_groups(left, model.side_by_side))
     threads = max(1, parallel // model.side_by_side)
     stopping = Event()
     with Recorder(evaluation.folder) as recorder, ThreadPoolExecutor(threads) as pool:
