@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -33,11 +34,15 @@ def adopt_orphans() -> None:
 
 
 def tied(number: int = signal.SIGTERM) -> Callable[[], None]:
-    """For `preexec_fn`: the child gets this signal when the thread that starts it ends, also when that is killed."""
+    """For `preexec_fn`: the child gets this signal when the process that starts it ends, also when that is killed.
+
+    The kernel counts the end of the thread that started it: what another than the main one starts is not tied.
+    """
     parent = os.getpid()
+    lasting = threading.current_thread() is threading.main_thread()
 
     def tie() -> None:
-        if _PRCTL is not None:
+        if _PRCTL is not None and lasting:
             _PRCTL(PR_SET_PDEATHSIG, number)
         if os.getppid() != parent:  # the parent was gone before the request took hold
             os._exit(1)

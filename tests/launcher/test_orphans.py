@@ -4,16 +4,19 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import psutil
 
 from launcher.commands import REPOSITORY
+from launcher.process import tied
 from tests.services.installation import wait_for
 from tests.services.processes import alive
 
 STARTS_ALL = """
 import sys
+import threading
 from pathlib import Path
 from launcher.demo_server import OwnServer
 from tests.services.broker import Broker
@@ -54,3 +57,18 @@ def test_nothing_outlives_who_was_killed_outright(tmp_path: Path) -> None:
             process.kill()
         for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_what_a_thread_starts_outlives_the_thread() -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start() -> None:
+        command = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+        started.append(subprocess.Popen(command, stdin=subprocess.PIPE, preexec_fn=tied(signal.SIGKILL)))
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    thread.join()
+    with started[0] as child:
+        child.communicate(b"", timeout=30)
+    assert child.returncode == 0
