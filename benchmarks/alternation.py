@@ -5,7 +5,6 @@ one, which owns the memory, does between the calls what a judge does. The median
 after the other one are held against the same kernel in a process that has the device to itself.
 """
 
-import argparse
 import json
 import socket
 import statistics
@@ -13,11 +12,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from benchmarks.bare_gpu import about, between_events_ms, evictor, options
 from benchmarks.segment_memory import GIB, relu_ms
 from benchmarks.support import write_record
 from evaluator.judge.segments import CudaSegment
@@ -30,23 +29,15 @@ BETWEEN = ("nothing", "flush", "write and flush")
 #: bytes between those that a process reads of all its memory ahead of the timed kernel; 0 reads none
 STRIDES_BYTES = (0, 2 * 1024**2, 64 * 1024, 4096)
 READERS = 264
-SPIN_CYCLES = 1_000_000
 
 
 def main() -> int:
     """Measure every combination, print the table last."""
-    made = argparse.ArgumentParser(description=__doc__)
-    made.add_argument("--record", type=Path)
-    made.add_argument("--child", type=int, help=argparse.SUPPRESS)
-    options = made.parse_args()
-    if not torch.cuda.is_available():
-        print("This benchmark needs a CUDA device.", file=sys.stderr)
-        return 2
-    if options.child is not None:
-        return child(socket.socket(fileno=options.child))
+    asked = options(__doc__, child=True)
+    if asked.child is not None:
+        return child(socket.socket(fileno=asked.child))
     rows = [row for size in SIZES_BYTES for row in of_size(size)]
-    record = {"benchmark": "alternation", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
-    write_record(options.record, record | {"rounds": ROUNDS, "rows": rows})
+    write_record(asked.record, about("alternation") | {"rounds": ROUNDS, "rows": rows})
     print(f"{'GiB each way':>13} {'between':>16} {'stride':>8} {'alone':>9} {'after same':>11} {'after other':>12}  ms")
     for row in rows:
         print(
@@ -66,7 +57,7 @@ def of_size(size: int) -> Iterator[dict[str, Any]]:
     torch.cuda.empty_cache()
     segments = [CudaSegment(size) for _ in range(3)]
     source, *targets = segments
-    flush = torch.zeros(torch.cuda.get_device_properties(0).L2_cache_size // 2, dtype=torch.int32, device="cuda")
+    evict = evictor()
     with ExitStack() as stack:
         children = [stack.enter_context(process([source, target])) for target in targets]
         for between in BETWEEN:
@@ -76,8 +67,7 @@ def of_size(size: int) -> Iterator[dict[str, Any]]:
                     targets[number].bytes.fill_(0xFF)
                     source.bytes.copy_(pristine)
                 if between != "nothing":
-                    flush.add_(1)
-                    flush.sum()
+                    evict()
                 torch.cuda.synchronize()
 
             for stride in STRIDES_BYTES if between == "write and flush" else (0,):
@@ -113,7 +103,7 @@ def process(segments: Sequence[CudaSegment]) -> Iterator[socket.socket]:
     """A process with the segments mapped; its end comes with the channel's."""
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-m", "benchmarks.alternation", "--child", str(theirs.fileno())]
-    with subprocess.Popen(command, pass_fds=[theirs.fileno()]) as started:
+    with subprocess.Popen(command, pass_fds=[theirs.fileno()]) as started, ours:
         theirs.close()
         exported = [segment.export()[0] for segment in segments]
         ours.sendall(json.dumps(exported).encode() + b"\n")
@@ -121,7 +111,6 @@ def process(segments: Sequence[CudaSegment]) -> Iterator[socket.socket]:
             started.kill()
             raise RuntimeError("a process could not map the memory")
         yield ours
-        ours.close()
 
 
 def child(channel: socket.socket) -> int:
@@ -143,16 +132,12 @@ def timed_ms(x: torch.Tensor, y: torch.Tensor, touched: Sequence[torch.Tensor], 
     """One call behind a spin kernel and a look at one byte in `stride` of the tensors `touched`."""
     looks = [piece[::stride].expand(READERS if stride > 64 * 1024 else 1, -1) for piece in touched]
     seen = [torch.empty(look.shape, dtype=torch.uint8, device="cuda") for look in looks]
-    torch.cuda.synchronize()
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    torch.cuda._sleep(SPIN_CYCLES)
-    for look, into in zip(looks, seen, strict=True):
-        into.copy_(look)
-    start.record()
-    torch.clamp_min(x, 0.0, out=y)
-    end.record()
-    torch.cuda.synchronize()
-    return start.elapsed_time(end)
+
+    def look_up() -> None:
+        for look, into in zip(looks, seen, strict=True):
+            into.copy_(look)
+
+    return between_events_ms(lambda: torch.clamp_min(x, 0.0, out=y), look_up)
 
 
 if __name__ == "__main__":

@@ -4,39 +4,31 @@ A kernel of different lengths between two events, behind a spin kernel and behin
 and two events with nothing between them. Medians in microseconds.
 """
 
-import argparse
 import statistics
 import sys
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
+from benchmarks.bare_gpu import SPIN_CYCLES, about, between_events_ms, options
 from benchmarks.support import write_record
 
 ELEMENTS = (1 << 10, 1 << 18, 1 << 22, 1 << 25, 1 << 28)
 CALLS = 30
-SPIN_CYCLES = 500_000
 
 
 def main() -> int:
     """Measure every length, print the table last."""
-    made = argparse.ArgumentParser(description=__doc__)
-    made.add_argument("--record", type=Path)
-    options = made.parse_args()
-    if not torch.cuda.is_available():
-        print("This benchmark needs a CUDA device.", file=sys.stderr)
-        return 2
+    asked = options(__doc__)
     rows = [{"elements": 0, "spun_us": between_us(None, True), "bare_us": between_us(None, False), "cupti_us": 0.0}]
     for elements in ELEMENTS:
         x = torch.randn(elements, device="cuda")
         y = torch.empty_like(x)
         spun, bare = between_us((x, y), True), between_us((x, y), False)
         rows.append({"elements": elements, "spun_us": spun, "bare_us": bare, "cupti_us": cupti_us(x, y)})
-    record = {"benchmark": "event_floor", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
-    write_record(options.record, record | {"calls": CALLS, "rows": rows})
+    write_record(asked.record, about("event_floor") | {"calls": CALLS, "rows": rows})
     print(f"{'elements':>12} {'behind a spin':>14} {'bare':>9} {'CUPTI':>9} {'beside it':>10}  us")
     for row in rows:
         beside = row["spun_us"] - row["cupti_us"]
@@ -48,19 +40,12 @@ def main() -> int:
 
 def between_us(tensors: tuple[torch.Tensor, torch.Tensor] | None, spin: bool) -> float:
     """The median between two events around the kernel, or around nothing."""
-    found = []
-    for _ in range(CALLS):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        torch.cuda.synchronize()
-        if spin:
-            torch.cuda._sleep(SPIN_CYCLES)
-        start.record()
+
+    def run() -> None:
         if tensors is not None:
             torch.clamp_min(tensors[0], 0.0, out=tensors[1])
-        end.record()
-        torch.cuda.synchronize()
-        found.append(1e3 * start.elapsed_time(end))
-    return statistics.median(found)
+
+    return 1e3 * statistics.median(between_events_ms(run, spin=spin) for _ in range(CALLS))
 
 
 def cupti_us(x: torch.Tensor, y: torch.Tensor) -> float:

@@ -5,7 +5,6 @@ torch's own, of `cuMemAlloc`, of `cuMemAlloc` mapped through CUDA IPC by another
 by its owner and by another process through a file descriptor. Ratios are against torch's own.
 """
 
-import argparse
 import array
 import ctypes
 import json
@@ -16,11 +15,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from benchmarks.bare_gpu import about, between_events_ms, evictor, options
 from benchmarks.support import write_record
 from evaluator.judge.segments import CudaSegment
 from evaluator.runner.attach import byte_tensor_at, open_ipc
@@ -116,15 +115,9 @@ class Driver:
 
 def main() -> int:
     """Time every kind at every size, print the table last."""
-    made = argparse.ArgumentParser(description=__doc__)
-    made.add_argument("--record", type=Path)
-    made.add_argument("--child", type=int, help=argparse.SUPPRESS)
-    options = made.parse_args()
-    if not torch.cuda.is_available():
-        print("This benchmark needs a CUDA device.", file=sys.stderr)
-        return 2
-    if options.child is not None:
-        return child(socket.socket(fileno=options.child))
+    asked = options(__doc__, child=True)
+    if asked.child is not None:
+        return child(socket.socket(fileno=asked.child))
     rows = []
     for size in SIZES_BYTES:
         row: dict[str, Any] = {"bytes_each_way": size}
@@ -132,8 +125,7 @@ def main() -> int:
             with pair(kind, size) as time_ms:
                 row[kind] = time_ms
         rows.append(row)
-    record = {"benchmark": "segment_memory", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
-    write_record(options.record, record | {"calls": CALLS, "rows": rows})
+    write_record(asked.record, about("segment_memory") | {"calls": CALLS, "rows": rows})
     print(f"{'GiB each way':>13}" + "".join(f"{kind:>18}" for kind in KINDS) + "   (ms; ratio to torch)")
     for row in rows:
         cells = "".join(f"{row[kind]:>10.4f} {row[kind] / row['torch']:>7.3f}" for kind in KINDS)
@@ -200,19 +192,11 @@ def relu_ms(source: torch.Tensor, target: torch.Tensor) -> float:
     """Median milliseconds of ReLU from one flat uint8 tensor into another of the same size, with a cold L2."""
     x, y = source.view(torch.float32), target.view(torch.float32)
     x.normal_()
-    flush = torch.zeros(torch.cuda.get_device_properties(0).L2_cache_size // 2, dtype=torch.int32, device="cuda")
+    evict = evictor()
     found = []
     for _ in range(CALLS):
-        flush.add_(1)
-        flush.sum()
-        torch.cuda.synchronize()
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        torch.cuda._sleep(1_000_000)
-        start.record()
-        torch.clamp_min(x, 0.0, out=y)
-        end.record()
-        torch.cuda.synchronize()
-        found.append(start.elapsed_time(end))
+        evict()
+        found.append(between_events_ms(lambda: torch.clamp_min(x, 0.0, out=y)))
     return statistics.median(found)
 
 
