@@ -53,7 +53,7 @@ class Subject:
             detail = f"{task_id}: {type(error).__name__}: {error}"
             raise GraderFault("broken_task", detail, retryable=False) from error
         self.input_elements = sum(tensor.numel() for tensor in tensors(inputs))
-        products = self.work.flops > 0 and self.work.dtype == "float32"
+        products = self.work.multiplies_fp32
         self.timed_with_signs = products and finite(signed) and one_signed(inputs)
 
     def inputs(self, recipe: Recipe | None, draw: int, *, signed: bool = False) -> list[Any]:

@@ -145,14 +145,13 @@ class Bench:
         deadline_s: float,
         how: CallOptions,
         variant: Variant | None = None,
-        gate: Gate | None = None,
         count: int = 1,
     ) -> CheckedCall:
         """One call of the trusted reference runner, whose output nobody doubts, or a row of `count` that runs `once`.
 
         Raises DeviceBusyError.
         """
-        gate = gate or self.reference_gate or SignalGate(runner.pid)
+        gate = self._gate_of(runner)
         gate.freeze()
         try:
             inputs = [self._inputs(seeds, variant)]
@@ -163,15 +162,17 @@ class Bench:
             gate.thaw()
         return CheckedCall(answer.claim_ms, answer.wall_ms(digest_ms), queued=answer.queued)
 
+    def _gate_of(self, trusted: RunnerLink) -> Gate:
+        return self.reference_gate or SignalGate(trusted.pid)
+
     def prime(self, runner: RunnerLink, deadline_s: float, precision: str, gate: Gate | None = None) -> None:
         """As `Exchange.prime`; the runner stands still afterwards where it has a gate of its own."""
-        trusted = gate is None
-        gate = gate or self.reference_gate or SignalGate(runner.pid)
+        held = gate or self._gate_of(runner)
         try:
-            self.exchange.prime(runner, secrets.randbits(32), precision, deadline_s, gate)
+            self.exchange.prime(runner, secrets.randbits(32), precision, deadline_s, held)
         finally:
-            if trusted:
-                gate.thaw()
+            if gate is None:
+                held.thaw()
 
     def checked_call(
         self,
@@ -230,7 +231,7 @@ class Bench:
     @property
     def timed_with_signs(self) -> bool:
         """Whether timed inputs carry random signs: without them sums in half precision look like sums in TF32."""
-        products = self.work.flops > 0 and self.work.dtype == "float32"
+        products = self.work.multiplies_fp32
         return products and self.takes_signs and self.one_signed
 
     def error_ratio(self, call: CheckedCall, seeds: CallSeeds, variant: Variant | None) -> float:

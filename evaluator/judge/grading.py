@@ -18,6 +18,7 @@ from evaluator.judge.origin import Origin, OriginCheck, torch_ops_denied
 from evaluator.judge.pen import Pen
 from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.telemetry import Telemetry
+from evaluator.judge.timed_calls import TimedCalls
 from evaluator.judge.timing import PairedTiming
 from evaluator.judge.trials import Accuracy, Trials, call_seeds, construct, weight_seed
 from evaluator.judge.trusted_gate import trusted_gate
@@ -247,10 +248,10 @@ class Grading:
     def _paired_timing(self, bench: Bench, candidate: RunnerLink) -> PairedTiming:
         if bench.reference_runner is None:
             raise GraderFault("reference_lost", "the reference's runner is gone")
-        key = self._submission.seed_key
-        runners = (bench.reference_runner, candidate)
+        key, reference = self._submission.seed_key, bench.reference_runner
         policy = self._shop.config.precision_policy
-        return PairedTiming(bench, *runners, self._pen, key, self._limits, self._clock, policy)
+        calls = TimedCalls(bench, reference, candidate, self._pen, key, self._limits.call_s, policy)
+        return PairedTiming(bench, calls, reference, self._pen, key, self._limits)
 
     def _origin(self, bench: Bench, candidate: RunnerLink, timing: Timing) -> Origin:
         if self._audit:

@@ -5,11 +5,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from evaluator.config import PrecisionPolicy
 from evaluator.judge.bench import Bench
 from evaluator.judge.bound import CALLS_TELL_FROM_MS, ROW_SLACK_MS, Bound, Rows
 from evaluator.judge.call import CheckedCall, Gate
-from evaluator.judge.clock import PhaseClock
 from evaluator.judge.runner_link import RunnerLink
 from evaluator.judge.statistics import median_ci95, quantile
 from evaluator.judge.timed_calls import TimedCalls
@@ -57,21 +55,18 @@ class PairedTiming:
     def __init__(
         self,
         bench: Bench,
+        calls: TimedCalls,
         reference: RunnerLink,
-        candidate: RunnerLink,
         gate: Gate,
         seed_key: str,
         limits: Limits,
-        clock: PhaseClock,
-        precision_policy: PrecisionPolicy,
     ) -> None:
         self._bench = bench
-        self._calls = TimedCalls(bench, reference, candidate, gate, seed_key, limits.call_s, precision_policy)
+        self._calls = calls
         self._reference = reference
         self._gate = gate
         self._seed_key = seed_key
         self._limits = limits
-        self._clock = clock
         self._bound = Bound(bench.device.name)
 
     def run(self) -> tuple[Timing, float]:
@@ -133,8 +128,7 @@ class PairedTiming:
 
     def _ieee_ms(self) -> float | None:
         """The reference's time with TF32 off, where that makes a difference."""
-        work = self._bench.work
-        if self._bench.device.name == "cpu" or not work.flops or work.dtype != "float32":
+        if self._bench.device.name == "cpu" or not self._bench.work.multiplies_fp32:
             return None
         calls = [self._calls.reference(f"ieee:{number}", "ieee") for number in range(IEEE_CALLS)]
         return statistics.median(call.claim_ms for call in calls)

@@ -65,7 +65,7 @@ class Trials:
 
     def _how(self, recipe: Recipe) -> CallOptions:
         """Where large products of both signs cancel, what TF32 loses of them is no share of what is left."""
-        products = self._bench.work.flops > 0 and self._bench.work.dtype == "float32"
+        products = self._bench.work.multiplies_fp32
         return CallOptions(compare="signed") if products and isinstance(recipe, Sparse | SignedScaled) else PLAIN
 
     def _construct(self, draw: int) -> None:

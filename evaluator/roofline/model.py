@@ -35,6 +35,11 @@ class Work:
     def compulsory_bytes(self) -> int:
         return self.input_bytes + self.parameter_bytes + self.output_bytes
 
+    @property
+    def multiplies_fp32(self) -> bool:
+        """Whether it has products that TF32 may round."""
+        return self.flops > 0 and self.dtype == "float32"
+
 
 def roofline(work: Work, peaks: Peaks, policy: PrecisionPolicy = "reject") -> Roofline:
     """t_min = max(FLOPs / peak, bytes / bandwidth), with the side that bounds it."""

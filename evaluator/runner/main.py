@@ -6,7 +6,7 @@ import shutil
 import socket
 import sys
 from contextlib import ExitStack
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +16,7 @@ import torch
 from evaluator import tree
 from evaluator.runner import attach, candidate
 from evaluator.runner.candidate import CandidateFault, faults
-from evaluator.runner.devices import CpuDevice, CudaDevice, Lead, Ran
+from evaluator.runner.devices import CpuDevice, CudaDevice, Forward, Lead, Ran
 from evaluator.runner.flags import set_precision
 from evaluator.runner.guard import TorchGuard, keep_kernels
 from evaluator.runner.kernels import LaunchSwitch, Tracer
@@ -214,6 +214,7 @@ class Runner:
             if request["mode"] == "no_kernels":
                 around.enter_context(self._switch.off())
             seeded = [int(seed) for seed in request["seeds"]]
+            forwards: list[Forward]
             forwards = [partial(self._seeded, seed, inputs) for seed, inputs in zip(seeded, rows, strict=True)]
             if request["mode"] == "once":
                 forwards = _once(forwards, int(request["spin_cycles"]))
@@ -234,17 +235,17 @@ class Runner:
         return self._segments[spec.segment].view(spec)
 
 
-def _once(forwards: list[partial[Any]], spin_cycles: int) -> list[partial[Any]]:
+def _once(forwards: list[Forward], spin_cycles: int) -> list[Forward]:
     """The first forward with a spin kernel behind it, and then its result again and again."""
-    kept: list[Any] = []
 
-    def first() -> Any:
-        kept.append(forwards[0]())
+    @cache
+    def run() -> Any:
+        out = forwards[0]()
         if spin_cycles:
             torch.cuda._sleep(spin_cycles)
-        return kept[0]
+        return out
 
-    return [partial(first), *(partial(kept.__getitem__, 0) for _ in forwards[1:])]
+    return [run] * len(forwards)
 
 
 def _describe(value: Any, specs: dict[int, TensorSpec]) -> dict[str, Any] | None:

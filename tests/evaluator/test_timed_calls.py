@@ -7,10 +7,11 @@ import pytest
 
 from evaluator.errors import SubmissionFault
 from evaluator.judge.call import CheckedCall, Construction
-from evaluator.judge.clock import PhaseClock
+from evaluator.judge.timed_calls import TimedCalls
 from evaluator.judge.timing import PairedTiming
 from evaluator.limits import Limits
 from evaluator.report import Timing
+from evaluator.roofline.model import Work
 
 AROUND_MS = 0.6
 REFERENCE_MS = 0.128
@@ -27,7 +28,7 @@ class ScriptedGpu:
         self.row_calls = 16
         self.reference_alone_ms: float | None = None
         self.special = SimpleNamespace(timed=())
-        self.work = SimpleNamespace(dtype="int64", flops=0)
+        self.work = Work(0.0, 0, 0, 0, "int64")
         self.timed_with_signs = False
         self.events: list[str] = []
         self._candidate_ms = candidate_ms
@@ -55,9 +56,10 @@ class ScriptedGpu:
 def timed(bench: ScriptedGpu) -> Timing:
     runners = [SimpleNamespace(side=side, construct=lambda *arguments: []) for side in ("reference", "candidate")]
     gate = SimpleNamespace(freeze=lambda: None, thaw=lambda: None)
-    clock = PhaseClock(lambda phase: None, 300.0)
-    arguments: Any = (bench, *runners, gate, "00", Limits(), clock, "reject")
-    return PairedTiming(*arguments).run()[0]
+    limits = Limits()
+    arguments: Any = (bench, *runners, gate, "00", limits.call_s, "reject")
+    parts: Any = (bench, TimedCalls(*arguments), runners[0], gate)
+    return PairedTiming(*parts, "00", limits).run()[0]
 
 
 def test_a_side_is_primed_where_the_other_one_ran_last_and_nowhere_else() -> None:

@@ -10,11 +10,12 @@ import pytest
 
 from evaluator.errors import SubmissionFault
 from evaluator.judge.call import CheckedCall, Construction
-from evaluator.judge.clock import PhaseClock
 from evaluator.judge.compare import Mismatch
+from evaluator.judge.timed_calls import TimedCalls
 from evaluator.judge.timing import WARM_UP_MAX_CALLS, PairedTiming
 from evaluator.limits import Limits
 from evaluator.report import Timing
+from evaluator.roofline.model import Work
 from evaluator.verdicts import Verdict
 
 OVERHEAD_MS = 0.2
@@ -30,7 +31,7 @@ class ScriptedBench:
         self.row_calls = 0
         self.reference_alone_ms: float | None = None
         self.special = SimpleNamespace(timed=())
-        self.work = SimpleNamespace(dtype="int64", flops=0)
+        self.work = Work(0.0, 0, 0, 0, "int64")
         self.timed_with_signs = False
         self.sides: list[str] = []
         self.seeds: list[tuple[str, Any]] = []
@@ -80,8 +81,9 @@ def timed(
 
 def timing(bench: ScriptedBench, gate: Gate, limits: Limits = LIMITS) -> PairedTiming:
     runner = SimpleNamespace(construct=lambda *arguments: [])
-    clock = PhaseClock(lambda phase: None, 300.0)
-    return PairedTiming(bench, runner, runner, gate, "00", limits, clock, "reject")  # type: ignore[arg-type]
+    parts: Any = (bench, runner, gate)
+    calls = TimedCalls(parts[0], runner, runner, gate, "00", limits.call_s, "reject")  # type: ignore[arg-type]
+    return PairedTiming(parts[0], calls, *parts[1:], "00", limits)
 
 
 def steady(value: float) -> Times:
