@@ -139,4 +139,3 @@ def test_what_a_verdict_says(lone: Alone) -> None:
     assert turn["submission_id"] == name
     assert row["created_at"] <= row["started_at"] <= row["finished_at"] <= row["deadline_at"]
     assert read(lone, episode)["best_speedup"] == row["result"]["speedup"]
-

@@ -25,9 +25,7 @@ CREATES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def lone(
-    postgres_url: str, session_broker: Broker, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Alone]:
+def lone(postgres_url: str, session_broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Alone]:
     with alone(postgres_url, session_broker, tmp_path_factory.mktemp("idempotency")) as made:
         yield made
 

@@ -24,6 +24,7 @@ from tests.services.installation import CUDA_KERNEL, wait_for
 
 pytestmark = pytest.mark.skipif(toolchain().nvcc is None, reason="no nvcc")
 
+
 def cuda(body: str = "x[i] > 0 ? x[i] : 0") -> str:
     return CUDA_KERNEL.replace("x[i] > 0 ? x[i] : 0", body)
 

@@ -24,9 +24,7 @@ def grade_all(db: Database, count: int) -> list[str]:
 def make_older(db: Database, submission_id: str, ms: int) -> None:
     with db.write() as session:
         session.execute(
-            update(Submission)
-            .where(Submission.id == submission_id)
-            .values(created_at_ms=Submission.created_at_ms - ms)
+            update(Submission).where(Submission.id == submission_id).values(created_at_ms=Submission.created_at_ms - ms)
         )
 
 

@@ -163,6 +163,7 @@ def test_any_order_of_events(database_url: str, tmp_path: Path) -> None:
             shutil.copy(template, path)
             return Database(f"sqlite:///{path}")
     else:
+
         def make_db() -> Database:
             empty(database_url)
             return Database(database_url)
@@ -182,4 +183,3 @@ def test_any_order_of_events(database_url: str, tmp_path: Path) -> None:
             database=None,
         ),
     )
-
