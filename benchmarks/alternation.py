@@ -22,13 +22,10 @@ from benchmarks.support import write_record
 from evaluator.judge.segments import CudaSegment
 from evaluator.runner.attach import byte_tensor_at, open_ipc
 
-SIZES_BYTES = (GIB // 4, GIB // 2, int(1.5 * GIB), 6 * GIB)
+SIZES_BYTES = (GIB // 2, int(1.5 * GIB), 3 * GIB)
 ROUNDS = 6
 #: what is done between two calls: nothing, an eviction of the L2 cache, or also new inputs and poisoned outputs
 BETWEEN = ("nothing", "flush", "write and flush")
-#: bytes between those that a process reads of all its memory ahead of the timed kernel; 0 reads none
-STRIDES_BYTES = (0, 2 * 1024**2, 64 * 1024, 4096)
-READERS = 264
 
 
 def main() -> int:
@@ -38,10 +35,10 @@ def main() -> int:
         return child(socket.socket(fileno=asked.child))
     rows = [row for size in SIZES_BYTES for row in of_size(size)]
     write_record(asked.record, about("alternation") | {"rounds": ROUNDS, "rows": rows})
-    print(f"{'GiB each way':>13} {'between':>16} {'stride':>8} {'alone':>9} {'after same':>11} {'after other':>12}  ms")
+    print(f"{'GiB each way':>13} {'between':>16} {'alone':>9} {'after same':>11} {'after other':>12}  ms")
     for row in rows:
         print(
-            f"{row['bytes_each_way'] / GIB:13.3f} {row['between']:>16} {row['stride_bytes']:8} {row['alone_ms']:9.4f} "
+            f"{row['bytes_each_way'] / GIB:13.3f} {row['between']:>16} {row['alone_ms']:9.4f} "
             f"{row['same_ms']:11.4f} {row['other_ms']:12.4f}  {row['same_ms'] / row['alone_ms']:.3f} "
             f"{row['other_ms'] / row['alone_ms']:.3f}"
         )
@@ -49,7 +46,7 @@ def main() -> int:
 
 
 def of_size(size: int) -> Iterator[dict[str, Any]]:
-    """One row for each thing done between calls, and each stride."""
+    """One row for each thing done between calls."""
     pieces = [torch.empty(size, dtype=torch.uint8, device="cuda") for _ in range(2)]
     alone_ms = relu_ms(*pieces)
     pristine = torch.rand(size // 4, device="cuda").view(torch.uint8)
@@ -70,27 +67,25 @@ def of_size(size: int) -> Iterator[dict[str, Any]]:
                     evict()
                 torch.cuda.synchronize()
 
-            for stride in STRIDES_BYTES if between == "write and flush" else (0,):
-                same_ms, other_ms = alternate(children, prepare, stride)
-                yield {
-                    "bytes_each_way": size,
-                    "between": between,
-                    "stride_bytes": stride,
-                    "alone_ms": alone_ms,
-                    "same_ms": same_ms,
-                    "other_ms": other_ms,
-                }
+            same_ms, other_ms = alternate(children, prepare)
+            yield {
+                "bytes_each_way": size,
+                "between": between,
+                "alone_ms": alone_ms,
+                "same_ms": same_ms,
+                "other_ms": other_ms,
+            }
     for segment in segments:
         segment.close()
 
 
-def alternate(children: Sequence[socket.socket], prepare: Callable[[int], None], stride: int) -> tuple[float, float]:
+def alternate(children: Sequence[socket.socket], prepare: Callable[[int], None]) -> tuple[float, float]:
     """Medians in ms of calls after one of the same process, and after one of the other."""
     found: dict[bool, list[float]] = {True: [], False: []}
     previous = -1
     for number in [0, 0, 1, 1] * ROUNDS:
         prepare(number)
-        children[number].sendall(json.dumps({"stride": stride}).encode() + b"\n")
+        children[number].sendall(b"run\n")
         taken_ms = float(children[number].recv(64))
         if previous >= 0:
             found[previous == number].append(taken_ms)
@@ -117,27 +112,15 @@ def child(channel: socket.socket) -> int:
     """Run and time the kernel for each order that comes."""
     orders = channel.makefile("r")
     described = json.loads(orders.readline())
-    flat = [byte_tensor_at(open_ipc(bytes.fromhex(one["handle"])), int(one["size"])) for one in described]
-    x, y = (piece.view(torch.float32) for piece in flat)
+    mapped = (byte_tensor_at(open_ipc(bytes.fromhex(one["handle"])), int(one["size"])) for one in described)
+    x, y = (piece.view(torch.float32) for piece in mapped)
     torch.clamp_min(x, 0.0, out=y)
     torch.cuda.synchronize()
     channel.sendall(b"ready")
-    for line in orders:
-        stride = json.loads(line)["stride"]
-        channel.sendall(f"{timed_ms(x, y, flat if stride else [], stride)}".encode())
+    for _ in orders:
+        taken_ms = between_events_ms(lambda: torch.clamp_min(x, 0.0, out=y))
+        channel.sendall(f"{taken_ms}".encode())
     return 0
-
-
-def timed_ms(x: torch.Tensor, y: torch.Tensor, touched: Sequence[torch.Tensor], stride: int) -> float:
-    """One call behind a spin kernel and a look at one byte in `stride` of the tensors `touched`."""
-    looks = [piece[::stride].expand(READERS if stride > 64 * 1024 else 1, -1) for piece in touched]
-    seen = [torch.empty(look.shape, dtype=torch.uint8, device="cuda") for look in looks]
-
-    def look_up() -> None:
-        for look, into in zip(looks, seen, strict=True):
-            into.copy_(look)
-
-    return between_events_ms(lambda: torch.clamp_min(x, 0.0, out=y), look_up)
 
 
 if __name__ == "__main__":

@@ -43,15 +43,12 @@ def evictor() -> Callable[[], object]:
     return lambda: flush.add_(1).sum()
 
 
-def between_events_ms(
-    run: Callable[[], object], lead: Callable[[], object] = lambda: None, *, spin: bool = True
-) -> float:
-    """Milliseconds of what `run` queues: behind a spin kernel, so that no launch counts, and what `lead` queues."""
+def between_events_ms(run: Callable[[], object], *, spin: bool = True) -> float:
+    """Milliseconds of what `run` queues: behind a spin kernel, so that no launch counts."""
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     torch.cuda.synchronize()
     if spin:
         torch.cuda._sleep(SPIN_CYCLES)
-    lead()
     start.record()
     run()
     end.record()

@@ -36,6 +36,8 @@ from evaluator.tasks.special_inputs import NOTHING_SPECIAL, SpecialInputs
 from evaluator.tensorspec import align
 from evaluator.verdicts import Verdict
 
+# What a process takes of a GPU for being there at all (an H200: 518 MiB).
+CONTEXT_BYTES = {"cuda": 600 * 1024**2, "cpu": 0}
 # Room for scratch memory on a GPU; anywhere for outputs that are too large, so that their shape can be told.
 ARENA_SPARE_BYTES = {"cuda": 128 * 1024**2, "cpu": 64 * 1024}
 
@@ -74,10 +76,14 @@ class Bench:
             before = [tensor._version for tensor in tensors(inputs)]
             self.device.reset_peak()
             work, output = count_work(self.reference, inputs, seed)
-            self._peak_bytes = self.device.peak_bytes()
+            counted_bytes = self.device.peak_bytes()
             self.homogeneous = is_homogeneous(self.reference, inputs, output, seed)
             flipped = precision.random_signs(self.reference.inputs(seed), seed)
-            self.takes_signs = precision.finite(self.reference.forward(flipped, seed))
+            self.device.reset_peak()
+            # in the timing's precision, by which libraries choose their work space
+            signed_output = self.reference.forward(flipped, seed, "tf32")
+            self._peak_bytes = max(counted_bytes, self.device.peak_bytes())
+            self.takes_signs = precision.finite(signed_output)
             self.one_signed = precision.one_signed(inputs)
         except GraderFault:
             raise
@@ -104,16 +110,19 @@ class Bench:
 
     @property
     def need(self) -> Need:
-        """Device memory of a grade: segments, two models, as much again as an output for the candidate's own use;
-        and while it holds the device, the judge's own inputs, outputs and intermediate results."""
-        lasting = self.held_bytes + 2 * self._state_bytes + self._output_bytes
+        """Device memory of a grade: all that the bench holds, the candidate's process and model, as much again as an
+        output for its own use; and while it holds the device, the judge's own inputs, outputs and intermediate results.
+        """
+        candidate_bytes = CONTEXT_BYTES[self.device.name] + self._state_bytes + self._output_bytes
+        lasting = self.held_bytes + candidate_bytes
         rows = self.row_calls * (self._input_bytes + self._output_bytes)
         return Need(lasting, max(2 * self._input_bytes, rows) + self._output_bytes + self._peak_bytes)
 
     @property
     def held_bytes(self) -> int:
-        """Device memory of the segments."""
-        return self.exchange.segment.bytes.numel() + sum(arena.bytes.numel() for arena in self.arenas.values())
+        """Device memory of the segments, of the judge's model, and of the trusted runner with its own."""
+        segments = self.exchange.segment.bytes.numel() + sum(arena.bytes.numel() for arena in self.arenas.values())
+        return segments + CONTEXT_BYTES[self.device.name] + 2 * self._state_bytes
 
     def close(self) -> None:
         """End the trusted runner and give all segments back."""
@@ -165,15 +174,6 @@ class Bench:
     def _gate_of(self, trusted: RunnerLink) -> Gate:
         return self.reference_gate or SignalGate(trusted.pid)
 
-    def prime(self, runner: RunnerLink, deadline_s: float, precision: str, gate: Gate | None = None) -> None:
-        """As `Exchange.prime`; the runner stands still afterwards where it has a gate of its own."""
-        held = gate or self._gate_of(runner)
-        try:
-            self.exchange.prime(runner, secrets.randbits(32), precision, deadline_s, held)
-        finally:
-            if gate is None:
-                held.thaw()
-
     def checked_call(
         self,
         runner: RunnerLink,
@@ -217,9 +217,7 @@ class Bench:
             answer.queued,
         )
 
-    def _checked(
-        self, answer: Answer, number: int, inputs: list[Any], seeds: CallSeeds, how: CallOptions
-    ) -> Closeness:
+    def _checked(self, answer: Answer, number: int, inputs: list[Any], seeds: CallSeeds, how: CallOptions) -> Closeness:
         views = answer.views[number]
         self._require_inputs_unchanged(inputs, views)
         expected = self.reference.forward(inputs, seeds.forward)
@@ -271,9 +269,8 @@ class Bench:
                 raise Mismatch(f"forward changed its input number {i + 1}; the reference leaves its inputs alone")
 
     def _same_bytes(self, a: torch.Tensor, b: torch.Tensor) -> bool:
-        key = secrets.randbits(63)
-        digests = {self.device.digest(tensor.reshape(-1).view(torch.uint8), key) for tensor in (a, b)}
-        return len(digests) == 1
+        flat = [tensor.reshape(-1).view(torch.uint8) for tensor in (a, b)]
+        return len(set(self.device.digests(flat, secrets.randbits(63)))) == 1
 
     def _require_mutations(self, inputs: list[Any], views: list[torch.Tensor]) -> None:
         """Where the reference itself writes to an input, the candidate must have written the same."""

@@ -4,12 +4,14 @@ import ctypes
 import hashlib
 import platform
 import time
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import torch
 
 from evaluator.errors import GraderFault
-from evaluator.judge.digest import cuda_digest
+from evaluator.judge.digest import cuda_digests
 from evaluator.judge.segments import CudaSegment, Segment, ShmSegment
 
 _SPIN_PROBE_CYCLES = 10_000_000
@@ -45,8 +47,8 @@ class JudgeDevice(Protocol):
     def ms_between(self, begin: Mark, end: Mark) -> float:
         """Milliseconds from one mark to a later one, by the device's clock; waits until it is reached."""
 
-    def digest(self, data: torch.Tensor, key: int) -> bytes:
-        """A digest of a contiguous uint8 tensor that depends on the position of every byte."""
+    def digests(self, regions: Sequence[torch.Tensor], key: int) -> list[bytes]:
+        """Of contiguous 1-D uint8 tensors, one each, that depend on the position of every byte."""
 
     def flush_cache(self) -> None:
         """Evict inputs and outputs from the device's caches."""
@@ -61,10 +63,11 @@ class JudgeDevice(Protocol):
         """Memory that is free for segments."""
 
     def reset_peak(self) -> None:
-        """Start to watch how much memory torch allocates."""
+        """Start to watch how much memory torch takes."""
 
     def peak_bytes(self) -> int:
-        """The most that was allocated beyond what was when `reset_peak` was called; 0 where nobody counts."""
+        """The most that torch took of the device, with what it kept for later, beyond what it had when `reset_peak` was
+        called; 0 where nobody counts."""
 
     def trim(self) -> None:
         """Give memory that torch keeps for later back to the device, for other processes."""
@@ -95,9 +98,9 @@ class CpuJudgeDevice:
     def ms_between(self, begin: Mark, end: Mark) -> float:
         return float(end - begin) * 1e3
 
-    def digest(self, data: torch.Tensor, key: int) -> bytes:
-        digest = hashlib.blake2b(data.numpy().data, digest_size=16, key=key.to_bytes(8, "big"))
-        return digest.digest()
+    def digests(self, regions: Sequence[torch.Tensor], key: int) -> list[bytes]:
+        keyed = partial(hashlib.blake2b, digest_size=16, key=key.to_bytes(8, "big"))
+        return [keyed(region.numpy().data).digest() for region in regions]
 
     def flush_cache(self) -> None:
         return None
@@ -158,8 +161,8 @@ class CudaJudgeDevice:
         end.synchronize()
         return float(begin.elapsed_time(end))
 
-    def digest(self, data: torch.Tensor, key: int) -> bytes:
-        return cuda_digest(data, key)
+    def digests(self, regions: Sequence[torch.Tensor], key: int) -> list[bytes]:
+        return cuda_digests(regions, key)
 
     def flush_cache(self) -> None:
         # Ends with a read, so that no dirty line drains inside the timed window.
@@ -187,11 +190,12 @@ class CudaJudgeDevice:
         return int(torch.cuda.mem_get_info()[0])
 
     def reset_peak(self) -> None:
+        torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-        self._allocated_before = torch.cuda.memory_allocated()
+        self._reserved_before = torch.cuda.memory_reserved()
 
     def peak_bytes(self) -> int:
-        return int(torch.cuda.max_memory_allocated() - self._allocated_before)
+        return int(torch.cuda.max_memory_reserved() - self._reserved_before)
 
     def trim(self) -> None:
         torch.cuda.empty_cache()

@@ -64,7 +64,6 @@ class Exchange:
         self.segment = device.segment(inputs_end + SIGNAL_BYTES)
         self._signal_offset = inputs_end
         self._signals = 0
-        self._latest: list[Any] = []
 
     def state_writer(self) -> Writer:
         """Writes weights to where runners look for them."""
@@ -96,7 +95,6 @@ class Exchange:
         writer = Writer(self.segment.bytes, self._inputs_offset, deferred=signalled)
         laid_out = [writer.write(values) for values in inputs]
         described = [tree_of_one for tree_of_one, _ in laid_out]
-        self._latest = described[:1]
         answers_each = len(seeds) if how.mode == "once" else 1
         request = CallRequest(described * answers_each, list(seeds), how.precision, how.spin_cycles, how.mode)
         arena.poison()
@@ -139,20 +137,10 @@ class Exchange:
         gate.thaw()
         return runner.end_call(deadline_s), started, queued
 
-    def prime(self, runner: RunnerLink, seed: int, precision: str, deadline_s: float, gate: Gate) -> None:
-        """Let a runner go through one forward that nobody times or compares, on the inputs that lie there.
-
-        Right after another process on the device the same forward took up to 1.47 times as long (an H200, 0.5 to 1 GB;
-        what it finds missing then is not known). Raises SubmissionFault.
-        """
-        gate.thaw()
-        runner.call(CallRequest(list(self._latest), [seed], precision), deadline_s)
-        gate.freeze()
-
     def digests(self, answer: Answer) -> tuple[list[bytes], float]:
         """Digests of all regions under the answer's key, and the milliseconds they took."""
         started = self._device.mark()
-        found = [self._device.digest(region, answer.key) for region in answer.regions]
+        found = self._device.digests(answer.regions, answer.key)
         return found, self._device.ms_between(started, self._device.mark())
 
     def _decode(self, outputs: list[Any], arena: OutputArena, answer: Answer, times: int) -> None:

@@ -1,7 +1,5 @@
 """The timed calls of both sides of a grade, each of them from a device that does nothing else."""
 
-import math
-
 from evaluator.config import PrecisionPolicy
 from evaluator.errors import GraderFault, SubmissionFault
 from evaluator.judge.bench import Bench
@@ -18,8 +16,6 @@ from evaluator.verdicts import Verdict
 # Less than any clock can tell, and enough to divide by.
 CLAIM_MIN_MS = 1e-6
 BUSY_WAIT_S = 5.0
-# What a change of processes costs the first call after it is lost in longer ones (an H200: up to 0.1 ms).
-PRIMED_BELOW_MS = 20.0
 # For which the device is busy in a row that answers without work, as it would be with work.
 ONCE_SPIN_S = 0.001
 
@@ -44,8 +40,6 @@ class TimedCalls:
         self._gate = gate
         self._seed_key = seed_key
         self._call_s = call_s
-        self._latest_side: str | None = None
-        self._latest_claim_ms = {"reference": math.inf, "candidate": math.inf}  # the first calls warm up
 
     def of(self, side: str, label: str) -> CheckedCall:
         """One call of either side, with fp32 products in TF32."""
@@ -53,9 +47,7 @@ class TimedCalls:
 
     def candidate(self, label: str) -> CheckedCall:
         """One checked call of the candidate."""
-        self._prime("candidate", "tf32")
         call = self.row(1, label)
-        self._latest_claim_ms["candidate"] = call.claim_ms
         if not CLAIM_MIN_MS <= call.claim_ms <= call.wall_ms:
             feedback = "the time that the candidate's process claims is impossible"
             raise SubmissionFault(Verdict.REJECTED_TIMING, feedback, RunTimeRule.CLAIMED_TIME)
@@ -63,10 +55,7 @@ class TimedCalls:
 
     def reference(self, label: str, precision: str) -> CheckedCall:
         """One call of the reference."""
-        self._prime("reference", precision)
-        call = self._uncompared(label, CallOptions(precision=precision, timed=True), 1)
-        self._latest_claim_ms["reference"] = call.claim_ms
-        return call
+        return self._uncompared(label, CallOptions(precision=precision, timed=True), 1)
 
     def row(self, count: int, label: str) -> CheckedCall:
         """So many checked forwards of the candidate, one after another."""
@@ -81,7 +70,6 @@ class TimedCalls:
             raise SubmissionFault(Verdict.INCORRECT, f"a timed call gave a wrong result: {mismatch}") from None
         except DeviceBusyError:
             raise self._busy() from None
-        self._latest_side = "candidate"
         if count == 1:
             self._precision.require(call, seeds[0], variants[0])
         return call
@@ -96,18 +84,9 @@ class TimedCalls:
         seeds, variant = self._drawn(label)
         runner = self._runners["reference"]
         try:
-            call = self._bench.uncompared_call(runner, "reference", seeds, self._call_s, how, variant, count=count)
+            return self._bench.uncompared_call(runner, "reference", seeds, self._call_s, how, variant, count=count)
         except DeviceBusyError:
             raise self._busy() from None
-        self._latest_side = "reference"
-        return call
-
-    def _prime(self, side: str, precision: str) -> None:
-        """Both are timed as in a process that has the device to itself."""
-        changed = self._latest_side not in (None, side)
-        if changed and self._bench.device.name == "cuda" and self._latest_claim_ms[side] < PRIMED_BELOW_MS:
-            gate = self._gate if side == "candidate" else None
-            self._bench.prime(self._runners[side], self._call_s, precision, gate)
 
     def _drawn(self, label: str) -> tuple[CallSeeds, Variant | None]:
         return call_seeds(self._seed_key, f"timing:{label}"), timed_variant(self._bench, self._seed_key, label)

@@ -1,4 +1,4 @@
-"""What the timing of a GPU adds to that of a CPU, on a bench whose times are scripted: primed sides, and rows."""
+"""What the timing of a GPU adds to that of a CPU, on a bench whose times are scripted: rows of forwards."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -30,7 +30,6 @@ class ScriptedGpu:
         self.special = SimpleNamespace(timed=())
         self.work = Work(0.0, 0, 0, 0, "int64")
         self.timed_with_signs = False
-        self.events: list[str] = []
         self._candidate_ms = candidate_ms
         self._told = told
         self._around_ms = around_ms
@@ -38,47 +37,23 @@ class ScriptedGpu:
     def write_state(self, seed: int) -> Construction:
         return Construction(seed, None, {})
 
-    def prime(self, runner: Any, deadline_s: float, precision: str, gate: Any) -> None:
-        self.events.append(f"prime {runner.side}")
-
     def uncompared_call(self, runner: Any, side: str, *rest: Any, count: int) -> CheckedCall:
-        self.events.append(side if count == 1 else "once")
         claim_ms = REFERENCE_MS if count == 1 else 1.0
         return CheckedCall(claim_ms, claim_ms + AROUND_MS + 0.05 * count)
 
     def checked_row(self, runner: Any, side: str, seeds: Any, *rest: Any) -> CheckedCall:
         count = len(seeds)
-        self.events.append(side if count == 1 else "row")
         taken_ms = count * self._candidate_ms
         return CheckedCall(self._told * taken_ms, taken_ms + self._around_ms + 0.05 * count)
 
 
 def timed(bench: ScriptedGpu) -> Timing:
-    runners = [SimpleNamespace(side=side, construct=lambda *arguments: []) for side in ("reference", "candidate")]
+    runners = [SimpleNamespace(construct=lambda *arguments: []) for _ in range(2)]
     gate = SimpleNamespace(freeze=lambda: None, thaw=lambda: None)
     limits = Limits()
     arguments: Any = (bench, *runners, gate, "00", limits.call_s, "reject")
     parts: Any = (bench, TimedCalls(*arguments), runners[0], gate)
     return PairedTiming(*parts, "00", limits).run()[0]
-
-
-def test_a_side_is_primed_where_the_other_one_ran_last_and_nowhere_else() -> None:
-    bench = ScriptedGpu(0.1, told=1.0)
-    timed(bench)
-    bench.events = bench.events[bench.events.index("candidate") :]  # whose first calls warm up
-    latest = None
-    for before, event in zip(["", *bench.events], bench.events, strict=False):
-        if event in ("reference", "candidate"):
-            assert (before == f"prime {event}") == (latest not in (None, event))
-        if not event.startswith("prime"):
-            latest = {"row": "candidate", "once": "reference"}.get(event, event)
-
-
-def test_long_calls_are_not_primed() -> None:
-    bench = ScriptedGpu(30.0, told=1.0)
-    timed(bench)
-    assert "prime candidate" not in bench.events
-    assert "prime reference" in bench.events  # which takes 0.128 ms
 
 
 @pytest.mark.parametrize("candidate_ms", [0.005, 0.13, 0.4])
