@@ -7,8 +7,9 @@ from evaluator.errors import GraderFault
 from evaluator.judge.bench import Bench
 
 IDLE_MAX = 8
-# Idle benches may hold this share of the memory that was free when the judge started; the rest is for those at work.
-IDLE_SHARE = 0.25
+# Idle benches may hold this share of the memory that was free when the judge started. They make room for grades that
+# need it, and making one again costs a task of some GB a second of the device.
+IDLE_SHARE = 0.6
 
 
 class BenchCache:
@@ -39,7 +40,19 @@ class BenchCache:
         """Keep the bench for the next grade of its task, and let the oldest go where they are too many."""
         with self._lock:
             self._idle.append(bench)
-            while len(self._idle) > IDLE_MAX or sum(b.held_bytes for b in self._idle) > self._idle_bytes_max:
+            while len(self._idle) > IDLE_MAX:
+                self._idle.pop(0).close()
+        self.shrink(self._idle_bytes_max)
+
+    def idle_bytes(self) -> int:
+        """Device memory of all idle benches."""
+        with self._lock:
+            return self._held_bytes()
+
+    def shrink(self, bytes_max: int) -> None:
+        """Let idle benches go, the least recently used first, until they hold no more than that."""
+        with self._lock:
+            while self._held_bytes() > bytes_max:
                 self._idle.pop(0).close()
 
     def clear(self) -> None:
@@ -47,3 +60,6 @@ class BenchCache:
         with self._lock:
             while self._idle:
                 self._idle.pop().close()
+
+    def _held_bytes(self) -> int:
+        return sum(bench.held_bytes for bench in self._idle)

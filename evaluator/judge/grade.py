@@ -1,9 +1,11 @@
 """One device's judge: everything that outlives a grade, and the lanes in which grades run beside each other."""
 
 import contextlib
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from evaluator.judge.device import JudgeDevice, make_device
 from evaluator.judge.gpu_peaks import peaks_of
 from evaluator.judge.grading import Grading, Workshop
 from evaluator.judge.health import Health
-from evaluator.judge.memory import MemoryBudget
+from evaluator.judge.memory import MemoryBudget, ShortOfMemory
 from evaluator.judge.pen import Pen
 from evaluator.judge.reference import Reference
 from evaluator.judge.telemetry import Telemetry
@@ -65,7 +67,7 @@ class Judge:
         self._dependence = Dependence()
         peaks = peaks_of(self._device, config)
         turn = DeviceTurn()
-        memory = MemoryBudget(self._device.free_bytes())
+        memory = MemoryBudget(self._device.free_bytes(), self._benches.idle_bytes)
         shared = (config, zygote, self._device, turn, self._benches, memory, peaks, allocator, telemetry)
         self._workshop = Workshop(*shared)
 
@@ -131,7 +133,7 @@ class Judge:
             report,
             feedback=trim_middle(report.feedback, self._config.limits.feedback_bytes),
             audit=self._config.audit,
-            warnings=warnings,
+            warnings=[*warnings, *report.warnings],
             environment=environment,
             phases=clock.phases,
         )
@@ -150,8 +152,14 @@ class Judge:
         with self._free_pens:
             with self._pens_lock:
                 pen = self._pens.pop()
+            made = partial(Grading, self._workshop, pen, submission, built, clock, isolation, interrupt_fd)
             try:
-                return Grading(self._workshop, pen, submission, built, clock, isolation, interrupt_fd).run()
+                try:
+                    return made().run()
+                except ShortOfMemory as short:
+                    print(f"{submission.task_id} is graded once more, alone, after: {short}", file=sys.stderr)
+                clock.restart_run()  # out here nothing refers to the memory that the first one had
+                return made(alone=True).run()
             finally:
                 with self._pens_lock:
                     self._pens.append(pen)

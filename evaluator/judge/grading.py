@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
+
 from evaluator.config import EvaluatorConfig
 from evaluator.errors import GraderFault, SubmissionFault
 from evaluator.judge.bench import Bench
@@ -13,7 +15,7 @@ from evaluator.judge.building import Built
 from evaluator.judge.cache import BenchCache
 from evaluator.judge.clock import PhaseClock
 from evaluator.judge.device import JudgeDevice
-from evaluator.judge.memory import MemoryBudget
+from evaluator.judge.memory import Admission, MemoryBudget, Need, ShortOfMemory
 from evaluator.judge.origin import Origin, OriginCheck, torch_ops_denied
 from evaluator.judge.pen import Pen
 from evaluator.judge.runner_link import RunnerLink
@@ -23,7 +25,7 @@ from evaluator.judge.timing import PairedTiming
 from evaluator.judge.trials import Accuracy, Trials, call_seeds, construct, weight_seed
 from evaluator.judge.trusted_gate import trusted_gate
 from evaluator.judge.turn import DeviceTurn
-from evaluator.judge.verdict import judgement
+from evaluator.judge.verdict import doubted, judgement
 from evaluator.judge.zygote_link import Zygote
 from evaluator.report import Report, Timing
 from evaluator.roofline.peaks import Peaks
@@ -36,6 +38,9 @@ RUNNER_START_S = 60.0
 LENT_S = 2.0
 CANDIDATE_ENTRY = "ModelNew"
 REFERENCE_ENTRY = "Model"
+# Faults of ours, and words in a candidate's, that want of device memory may be behind.
+SHORTAGE_FAULTS = ("device_memory", "runner_start", "reference_failed")
+SHORTAGE_WORDS = ("out of memory: ", "CUDA error: out of memory", "ALLOC_FAILED")
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,10 @@ class Workshop:
 
 
 class Grading:
-    """The state of one grade; `isolation` is filled in once the candidate's walls stand."""
+    """The state of one grade; `isolation` is filled in once the candidate's walls stand.
+
+    `alone` keeps all other grades off the device's memory for as long as it runs.
+    """
 
     def __init__(
         self,
@@ -65,8 +73,12 @@ class Grading:
         clock: PhaseClock,
         isolation: dict[str, Any],
         interrupt_fd: int | None,
+        *,
+        alone: bool = False,
     ) -> None:
         self._shop = workshop
+        self._alone = alone
+        self._bench: Bench | None = None
         self._pen = pen
         self._submission = submission
         self._built = built
@@ -79,38 +91,87 @@ class Grading:
         self._entry = REFERENCE_ENTRY if self._audit else CANDIDATE_ENTRY
 
     def run(self) -> Report:
-        """Raises SubmissionFault, GraderFault and Cancelled; nothing of the candidate is left in any case."""
-        with self._clock.phase("prepare"):
-            bench = self._take_bench()
+        """Raises SubmissionFault, GraderFault and Cancelled, and ShortOfMemory for what is to be tried alone; nothing
+        of the candidate is left in any case."""
+        memory = self._shop.memory
         try:
-            with self._shop.memory.admitted(bench.need, self._clock, self._make_room, self._interrupt_fd):
-                return self._grade(bench)
-        except SubmissionFault as fault:
-            raise self._explained(fault) from None
+            need = self._need()
+            room = memory.admitted(need, self._clock, self._make_room, self._interrupt_fd, alone=self._alone)
+            with room as admission:
+                return self._admitted(admission)
         finally:
+            self._let_bench_go(keep=False)
+
+    def _admitted(self, admission: Admission) -> Report:
+        try:
+            bench = self._bench or self._take_bench()
             try:
-                self._pen.empty()
+                return self._grade(bench)
+            except SubmissionFault as fault:
+                raise self._explained(fault) from None
             finally:
-                if bench.reference_runner is not None:
-                    bench.reference_runner.interrupt_fd = None
-                with self._shop.turn.held(self._clock, "clean_up", None):
-                    self._shop.benches.give_back(bench)
+                try:
+                    self._pen.empty()
+                finally:
+                    self._let_bench_go(keep=True)
+        except SubmissionFault as fault:
+            words = fault.verdict is Verdict.RUNTIME_ERROR and any(word in fault.feedback for word in SHORTAGE_WORDS)
+            if admission.shared and words and self._shop.device.name == "cuda":
+                raise ShortOfMemory(fault.feedback) from None
+            raise
+        except GraderFault as fault:
+            if admission.shared and fault.code in SHORTAGE_FAULTS:
+                raise ShortOfMemory(str(fault)) from fault
+            raise
+        except torch.OutOfMemoryError as error:
+            raise self._without_room(error, admission) from error
+
+    def _without_room(self, error: torch.OutOfMemoryError, admission: Admission) -> Exception:
+        """The judge's own memory ran out: beside nobody but the candidate, and with enough for both, it is to blame."""
+        if admission.shared:
+            return ShortOfMemory(str(error))
+        need = self._shop.memory.known.get(self._submission.task_id)
+        if need is None or not self._shop.memory.holds(need):
+            return GraderFault("device_memory", f"{self._submission.task_id}: {error}")
+        text = "out of memory: the submission keeps so much of the device's that its outputs cannot be checked"
+        return SubmissionFault(Verdict.RUNTIME_ERROR, text)
+
+    def _need(self) -> Need:
+        """What the grade needs; a task's first one has to find out."""
+        known = Need(0, 0) if self._alone else self._shop.memory.known.get(self._submission.task_id)
+        if known is not None:
+            return known
+        try:
+            return self._take_bench().need
+        except GraderFault as fault:
+            if fault.code in SHORTAGE_FAULTS:
+                raise ShortOfMemory(str(fault)) from fault
+            raise
 
     def _take_bench(self) -> Bench:
-        """A bench with its trusted runner; where memory is short, as soon as another grade has ended."""
-        while True:
-            try:
-                with self._hold("prepare"):
-                    return self._ready_bench()
-            except GraderFault as fault:
-                if fault.code != "device_memory" or not self._shop.memory.wait_for_an_end(
-                    self._clock, self._interrupt_fd
-                ):
-                    raise
+        """A bench with its trusted runner."""
+        with self._clock.phase("prepare"), self._hold("prepare"):
+            self._bench = self._ready_bench()
+        self._shop.memory.known[self._submission.task_id] = self._bench.need
+        return self._bench
 
-    def _make_room(self) -> None:
+    def _let_bench_go(self, *, keep: bool) -> None:
+        """Give the bench back for the next grade of its task, or all its memory."""
+        bench, self._bench = self._bench, None
+        if bench is None:
+            return
+        if bench.reference_runner is not None:
+            bench.reference_runner.interrupt_fd = None
+        with self._shop.turn.held(self._clock, "clean_up", None):
+            if keep:
+                self._shop.benches.give_back(bench)
+            else:
+                bench.close()
+
+    def _make_room(self, idle_bytes_max: int) -> None:
+        self._let_bench_go(keep=False)
         with self._hold("make_room"):
-            self._shop.benches.clear()
+            self._shop.benches.shrink(max(idle_bytes_max, 0))
 
     def _ready_bench(self) -> Bench:
         bench = self._shop.benches.take(self._submission.task_id)
@@ -146,13 +207,18 @@ class Grading:
         finally:
             candidate.kill()
         with self._clock.phase("timing"), self._hold("timing"):
+            beside_ms = timing.t_ref_ms
             timing, drifted = paired.without_drift(timing)
+        doubts = [] if origin.doubt is None else [origin.doubt]
+        if drifted:
+            doubts.append(
+                f"the reference took {beside_ms:.4g} ms beside the submission, {timing.t_ref_ms:.4g} ms alone"
+            )
         report = judgement(bench.work, timing, self._shop.peaks, self._limits, self._shop.config.precision_policy)
         return replace(
-            report,
+            doubted(report, doubts),
             max_abs_err=max(accuracy.max_abs_err, timed_err),
             error_ratio=accuracy.error_ratio,
-            suspicious=report.suspicious or origin.suspicious or drifted,
             custom_kernel_share=origin.custom_kernel_share,
             kernels=list(origin.kernels),
             environment={

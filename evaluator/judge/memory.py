@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from evaluator.errors import Cancelled
 from evaluator.judge.clock import PhaseClock
 
-# The rest is for CUDA contexts and the allocator's rounding.
-USABLE_FRAC = 0.92
+# The rest is for the allocator's rounding.
+USABLE_FRAC = 0.95
 _LOOK_EVERY_S = 0.1
 
 
@@ -23,52 +23,87 @@ class Need:
     passing_bytes: int
 
 
-class MemoryBudget:
-    """A grade waits until it fits beside those that run; alone, it always runs."""
+class ShortOfMemory(Exception):
+    """What failed may have failed because of the grades beside it, and counts only if it fails alone as well."""
 
-    def __init__(self, total_bytes: int) -> None:
+
+@dataclass(eq=False)
+class Admission:
+    """A grade inside the budget; `shared` once another one was inside at the same time."""
+
+    need: Need
+    alone: bool
+    shared: bool = False
+
+
+class MemoryBudget:
+    """A grade waits until it fits beside those that run and what lies idle; alone, it always runs.
+
+    `idle_bytes` tells what is kept for later grades, and `known` what grades of a task turned out to need.
+    """
+
+    def __init__(self, total_bytes: int, idle_bytes: Callable[[], int] = lambda: 0) -> None:
         self._total_bytes = int(total_bytes * USABLE_FRAC)
-        self._admitted: list[Need] = []
+        self._idle_bytes = idle_bytes
+        self._admitted: list[Admission] = []
         self._changed = threading.Condition()
+        self.known: dict[str, Need] = {}
 
     @contextmanager
     def admitted(
-        self, need: Need, clock: PhaseClock, make_room: Callable[[], None], interrupt_fd: int | None
-    ) -> Iterator[None]:
-        """Inside, the grade may use what it needs; `make_room` is called where it has to wait for that.
+        self,
+        need: Need,
+        clock: PhaseClock,
+        make_room: Callable[[int], None],
+        interrupt_fd: int | None,
+        *,
+        alone: bool = False,
+    ) -> Iterator[Admission]:
+        """Inside, the grade may use what it needs.
 
-        Raises Cancelled once `interrupt_fd` is readable.
+        Where it has to wait for that, `make_room` is called with the bytes that may stay idle. With `alone` no other
+        grade is inside, and nothing is idle. Raises Cancelled once `interrupt_fd` is readable.
         """
         began = time.monotonic()
+        own = Admission(need, alone)
         with self._changed:
-            if not self._fits(need):
-                make_room()
-            while not self._fits(need):
-                self._wait(interrupt_fd)
-            self._admitted.append(need)
+            if not self._fits(own, self._idle_bytes()):
+                make_room(self._spare_bytes(own))
+            while not self._fits(own, self._idle_bytes()):
+                if self._fits(own, 0):
+                    make_room(self._spare_bytes(own))  # whoever has just ended left something
+                else:
+                    self._wait(interrupt_fd)
+            for other in self._admitted:
+                own.shared = other.shared = True
+            self._admitted.append(own)
         clock.waited(time.monotonic() - began)
         try:
-            yield
+            yield own
         finally:
             with self._changed:
-                self._admitted.remove(need)
+                self._admitted.remove(own)
                 self._changed.notify_all()
 
-    def wait_for_an_end(self, clock: PhaseClock, interrupt_fd: int | None) -> bool:
-        """Wait until a running grade has ended; False at once if none runs."""
-        began = time.monotonic()
-        with self._changed:
-            running = len(self._admitted)
-            while running and len(self._admitted) >= running:
-                self._wait(interrupt_fd)
-        clock.waited(time.monotonic() - began)
-        return running > 0
+    def holds(self, need: Need) -> bool:
+        """Whether the device is large enough for it at all."""
+        return need.lasting_bytes + need.passing_bytes <= self._total_bytes
 
-    def _fits(self, need: Need) -> bool:
+    def _fits(self, own: Admission, idle_bytes: int) -> bool:
         others = self._admitted
-        passing = max([need.passing_bytes, *(other.passing_bytes for other in others)])
-        lasting = need.lasting_bytes + sum(other.lasting_bytes for other in others)
-        return not others or lasting + passing <= self._total_bytes
+        if own.alone:
+            return not others and not idle_bytes
+        if any(other.alone for other in others):
+            return False
+        return idle_bytes <= self._spare_bytes(own) or (not others and not idle_bytes)
+
+    def _spare_bytes(self, own: Admission) -> int:
+        """What this grade would leave beside the others; negative where it does not fit."""
+        if own.alone:
+            return 0
+        inside = [own, *self._admitted]
+        passing = max(admission.need.passing_bytes for admission in inside)
+        return self._total_bytes - passing - sum(admission.need.lasting_bytes for admission in inside)
 
     def _wait(self, interrupt_fd: int | None) -> None:
         self._changed.wait(_LOOK_EVERY_S)

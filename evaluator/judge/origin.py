@@ -39,7 +39,7 @@ class Origin:
 
     custom_kernel_share: float | None
     kernels: tuple[dict[str, Any], ...] = ()
-    suspicious: bool = False
+    doubt: str | None = None
 
 
 def torch_ops_denied(task_id: str) -> bool:
@@ -84,8 +84,10 @@ class OriginCheck:
                 RunTimeRule.SLOWER_WHEN_TRACED,
             )
         apart = abs(provenance.total_ms - t_new_ms)
-        suspicious = apart > TRACE_AGREEMENT_FRAC * t_new_ms and apart > 0.05
-        return Origin(round(provenance.own_share, 4), provenance.kernels, suspicious)
+        doubt = None
+        if apart > TRACE_AGREEMENT_FRAC * t_new_ms and apart > 0.05:
+            doubt = f"the kernels of a traced call took {provenance.total_ms:.4g} ms, timed calls {t_new_ms:.4g} ms"
+        return Origin(round(provenance.own_share, 4), provenance.kernels, doubt)
 
     def _trace(self, label: str, hold: Hold) -> Trace:
         seeds = call_seeds(self._submission.seed_key, label)

@@ -1,5 +1,8 @@
 """What a right kernel's time is worth: the roofline, impossible times, and a sentence for its author."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from evaluator.config import PrecisionPolicy
 from evaluator.limits import Limits
 from evaluator.report import Report, Roofline, Timing
@@ -17,9 +20,11 @@ def judgement(
     The bytes that a right kernel must move are a bound, and so are its FLOPs where they are all necessary. Beating what
     algebra may remove, or what this machine has measured of itself, is a mark and no refusal.
     """
-    suspicious = timing.speedup > limits.suspicious_speedup
+    doubts = []
+    if timing.speedup > limits.suspicious_speedup:
+        doubts.append(f"more than {limits.suspicious_speedup:g} times as fast as the reference")
     if peaks is None:
-        return Report(Verdict.CORRECT, _praise(timing, None), timing, suspicious=suspicious)
+        return doubted(Report(Verdict.CORRECT, _praise(timing, None), timing), doubts)
     line = roofline(work, peaks, policy)
     memory_ms, compute_ms = memory_floor_ms(work, peaks), compute_floor_ms(work, peaks, policy)
     floor_ms = max(memory_ms, compute_ms if work.flops_necessary else 0.0)
@@ -38,8 +43,16 @@ def judgement(
             suspicious=True,
             rules=[RunTimeRule.ROOFLINE],
         )
-    suspicious |= timing.t_new_ms < limits.roofline_reject_frac * max(memory_ms, compute_ms)
-    return Report(Verdict.CORRECT, _praise(timing, line), timing, line, suspicious=suspicious)
+    if timing.t_new_ms < limits.roofline_reject_frac * max(memory_ms, compute_ms):
+        floor_ms = max(memory_ms, compute_ms)
+        doubts.append(f"less than the {floor_ms:.4g} ms that as much work as the reference's takes on this GPU")
+    return doubted(Report(Verdict.CORRECT, _praise(timing, line), timing, line), doubts)
+
+
+def doubted(report: Report, doubts: Sequence[str]) -> Report:
+    """The report marked for review, with the reasons among its warnings, if there are any."""
+    said = [f"suspicious: {doubt}" for doubt in doubts]
+    return replace(report, suspicious=report.suspicious or bool(said), warnings=[*report.warnings, *said])
 
 
 def _praise(timing: Timing, line: Roofline | None) -> str:

@@ -127,6 +127,16 @@ def test_the_least_recently_used_go_first() -> None:
     assert all(bench.closed for bench in benches)
 
 
+def test_benches_go_until_the_others_hold_no_more_than_may_stay() -> None:
+    cache: Any = BenchCache(lambda task_id: Bench(task_id, int(task_id)), 100)  # type: ignore[arg-type, return-value]
+    benches = [cache.take(size) for size in ("40", "30", "20")]
+    for bench in benches:
+        cache.give_back(bench)
+    cache.shrink(50)
+    assert [bench.closed for bench in benches] == [True, False, False]
+    assert cache.idle_bytes() == 50
+
+
 def test_idle_benches_make_room_for_one_that_does_not_fit() -> None:
     tries: list[str] = []
 

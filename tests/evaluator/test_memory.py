@@ -16,7 +16,7 @@ def clock() -> PhaseClock:
     return PhaseClock(lambda name: None, run_s=60.0)
 
 
-def nothing() -> None:
+def nothing(idle_bytes_max: int) -> None:
     return None
 
 
@@ -40,7 +40,7 @@ def test_one_that_does_not_fit_makes_room_and_waits_for_an_end() -> None:
     waiting = clock()
 
     def second() -> None:
-        with budget.admitted(Need(60 * GIB, 0), waiting, asked.set, None):
+        with budget.admitted(Need(60 * GIB, 0), waiting, lambda idle_bytes_max: asked.set(), None):
             entered.set()
 
     thread = threading.Thread(target=second)
@@ -78,5 +78,57 @@ def test_waiting_ends_when_the_caller_goes_away() -> None:
     os.close(write)
 
 
-def test_waiting_for_an_end_does_not_wait_where_nothing_runs() -> None:
-    assert MemoryBudget(GIB).wait_for_an_end(clock(), None) is False
+def test_who_runs_alone_waits_for_all_and_all_wait_for_it() -> None:
+    budget = MemoryBudget(100 * GIB)
+    order: list[str] = []
+
+    def alone() -> None:
+        with budget.admitted(Need(0, 0), clock(), nothing, None, alone=True) as admission:
+            order.append("alone")
+            beside.start()
+            beside.join(0.3)
+            assert not admission.shared
+            order.append("end of alone")
+
+    def another() -> None:
+        with budget.admitted(Need(GIB, 0), clock(), nothing, None):
+            order.append("another")
+
+    first, beside = threading.Thread(target=alone), threading.Thread(target=another)
+    with budget.admitted(Need(GIB, 0), clock(), nothing, None):
+        first.start()
+        first.join(0.3)
+        order.append("end of the first")
+    first.join(10)
+    beside.join(10)
+    assert order == ["end of the first", "alone", "end of alone", "another"]
+
+
+def test_grades_know_that_they_were_not_alone_even_after_the_other_has_ended() -> None:
+    budget = MemoryBudget(100 * GIB)
+    need = Need(GIB, 0)
+    with budget.admitted(need, clock(), nothing, None) as first:
+        assert not first.shared
+        with budget.admitted(need, clock(), nothing, None) as second:
+            assert first.shared
+            assert second.shared
+        assert first.shared
+
+
+@pytest.mark.parametrize(("need_gib", "alone", "left"), [(50, False, [30, 10]), (70, False, [10]), (0, True, [])])
+def test_what_lies_idle_goes_as_far_as_it_is_in_the_way(need_gib: int, alone: bool, left: list[int]) -> None:
+    idle_gib = [30, 10]
+    budget = MemoryBudget(100 * GIB, lambda: sum(idle_gib) * GIB)
+
+    def shrink(idle_bytes_max: int) -> None:
+        while sum(idle_gib) * GIB > idle_bytes_max:
+            idle_gib.pop(0)
+
+    with budget.admitted(Need(need_gib * GIB, 0), clock(), shrink, None, alone=alone):
+        assert idle_gib == left
+
+
+def test_only_what_the_device_can_hold_is_held() -> None:
+    budget = MemoryBudget(100 * GIB)
+    assert budget.holds(Need(60 * GIB, 30 * GIB))
+    assert not budget.holds(Need(60 * GIB, 60 * GIB))

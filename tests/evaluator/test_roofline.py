@@ -125,6 +125,7 @@ def test_times_below_the_memory_floor_are_refused(
 ) -> None:
     report = judgement(WORK, timing(t_new_ms), peaks, Limits())
     assert (report.verdict, report.suspicious) == (verdict, suspicious)
+    assert bool(report.warnings) == (report.correct and suspicious)
     assert report.roofline_violation == (verdict is Verdict.REJECTED_TIMING)
     assert (report.roofline is None) == (peaks is None)
     assert ("no known roofline" in report.feedback) == (peaks is None)
@@ -148,6 +149,7 @@ def test_the_floor_takes_the_fastest_unit_that_the_precision_policy_admits() -> 
 def test_what_was_measured_here_is_no_ground_to_refuse() -> None:
     report = judgement(WORK, timing(1.0), replace(PEAK, measured=True), Limits())
     assert (report.verdict, report.suspicious) == (Verdict.CORRECT, True)
+    assert report.warnings == ["suspicious: less than the 4 ms that as much work as the reference's takes on this GPU"]
     assert report.roofline_frac == pytest.approx(4.0)
 
 
