@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from evaluator.judge.reference import Reference
+from evaluator.runner.rng import seed_torch
 
 PROBE_EXPONENT = 3
 TRIAL_EXPONENT = 20
@@ -17,7 +18,7 @@ _AGREEMENT = 1e-3
 def row_scales(inputs: list[Any], seed: int, exponent: int) -> torch.Tensor:
     """One power of two between 2^-exponent and 2^exponent for each row of the first input, exact in fp32."""
     first = inputs[0]
-    torch.manual_seed(seed)
+    seed_torch(seed)
     exponents = torch.randint(-exponent, exponent + 1, (first.shape[0],), device=first.device)
     return torch.exp2(exponents.to(first.dtype))
 

@@ -11,6 +11,7 @@ import torch
 
 from evaluator.judge.compare import relative_l2
 from evaluator.judge.reference import Reference, tensors
+from evaluator.runner.rng import seed_torch
 
 ERROR_RATIO_MAX = 3.0
 # A relative L2 error up to three times this is never called a downgrade.
@@ -23,7 +24,7 @@ _TF32_MASK = -(1 << 13)
 
 def random_signs(inputs: list[Any], seed: int) -> list[Any]:
     """The inputs with the sign of every floating-point element drawn anew."""
-    torch.manual_seed(seed)
+    seed_torch(seed)
     return [
         _flip(value) if isinstance(value, torch.Tensor) and value.is_floating_point() else value for value in inputs
     ]

@@ -9,6 +9,7 @@ import torch
 from evaluator import tree
 from evaluator.errors import GraderFault
 from evaluator.runner.flags import set_precision
+from evaluator.runner.rng import seed_torch
 from evaluator.runner.weights import split_init
 from evaluator.tensorspec import ITEM_BYTES, TensorSpec, align
 
@@ -42,14 +43,14 @@ class Reference:
         """Build the model under `seed`, on the device."""
         self.model = None
         arguments, keywords = split_init(self.init_inputs(seed))
-        torch.manual_seed(seed)
+        seed_torch(seed)
         with torch.device(self.device):
             model = self.module.Model(*arguments, **keywords)
         self.model = model.to(self.device)
 
     def init_inputs(self, seed: int) -> Any:
         """The constructor's arguments, the same for both sides."""
-        torch.manual_seed(seed)
+        seed_torch(seed)
         return self.module.get_init_inputs()
 
     def state(self) -> dict[str, torch.Tensor]:
@@ -59,19 +60,19 @@ class Reference:
 
     def inputs(self, seed: int) -> list[Any]:
         """The task's own inputs under a hidden seed, generated on the device where the task allows it."""
-        torch.manual_seed(seed)
+        seed_torch(seed)
         try:
             with torch.device(self.device):
                 values = list(self.module.get_inputs())
         except (RuntimeError, TypeError):
-            torch.manual_seed(seed)
+            seed_torch(seed)
             values = list(self.module.get_inputs())
         return [move(value, self.device) for value in values]
 
     def forward(self, inputs: list[Any], seed: int, precision: str = "ieee") -> Any:
         """The expected output under the same flags and RNG state that the candidate had."""
         set_precision(precision)
-        torch.manual_seed(seed)
+        seed_torch(seed)
         with torch.no_grad():
             return self.model(*inputs)
 

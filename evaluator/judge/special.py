@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from evaluator.runner.rng import seed_torch
 from evaluator.tasks import special_inputs as recipes
 from evaluator.tasks.special_inputs import Recipe
 
@@ -14,7 +15,7 @@ def variant(recipe: Recipe, seed: int) -> Callable[[list[Any]], list[Any]]:
     make = _MAKERS[type(recipe)]
 
     def apply(inputs: list[Any]) -> list[Any]:
-        torch.manual_seed(seed)
+        seed_torch(seed)
         return [_replace(value, lambda tensor: make(recipe, tensor)) for value in inputs]
 
     return apply

@@ -25,7 +25,8 @@ DRIFT_FRAC = 0.05
 DRIFT_MS = 0.002
 ALONE_CALLS = 7
 IEEE_CALLS = 3
-# A bound above the claim by more than this is looked at again, this often, by so many calls.
+# A bound above the claim by more than this is looked at again, this often, by so many calls of either side; one that is
+# not tells nothing, since what goes around a call varies by more.
 BOUND_NOISE_FRAC = 0.02
 MORE_LOOKS = 2
 CALLS_OF_A_LOOK = 8
@@ -43,9 +44,13 @@ class _Pairs:
     def claim_ms(self) -> float:
         return statistics.median(call.claim_ms for call in self.candidate)
 
+    def passed_by(self, bound_ms: float) -> bool:
+        """Whether a bound lies so far above the claim that it says something."""
+        return bound_ms > self.claim_ms * (1 + BOUND_NOISE_FRAC)
+
     def raised_to(self, bound_ms: float) -> "_Pairs":
         """The same with the candidate's claims raised to what the judge's clock shows, so that no lie pays."""
-        factor = max(bound_ms / self.claim_ms, 1.0)
+        factor = bound_ms / self.claim_ms if self.passed_by(bound_ms) else 1.0
         return _Pairs(self.reference, [replace(call, claim_ms=call.claim_ms * factor) for call in self.candidate])
 
 
@@ -111,19 +116,20 @@ class PairedTiming:
         rows = Rows(self._bench.row_calls, pairs.claim_ms, self._calls.row, self._calls.once)
         row_ms = rows.bound_ms()
         for _ in range(MORE_LOOKS):
-            if row_ms is None or row_ms <= pairs.claim_ms * (1 + BOUND_NOISE_FRAC):
+            if row_ms is None or not pairs.passed_by(row_ms):
                 break
             row_ms = min(row_ms, rows.bound_ms() or row_ms)
         errors.append(rows.max_abs_err)
         return row_ms
 
     def _looked_at_again(self, bound_ms: float, pairs: _Pairs) -> float:
-        """A bound that would count: what a neighbour does on the device can only make it longer."""
+        """A bound that would count: what a neighbour does on the device can only make it longer, and a few calls of the
+        reference may happen to have little around them."""
         for look in range(MORE_LOOKS):
-            if bound_ms <= pairs.claim_ms * (1 + BOUND_NOISE_FRAC):
+            if not pairs.passed_by(bound_ms):
                 break
-            candidate = [self._calls.candidate(f"again:{look}:{number}") for number in range(CALLS_OF_A_LOOK)]
-            bound_ms = min(bound_ms, self._bound.of_calls(pairs.reference, candidate))
+            again = self._pairs(f"again:{look}", CALLS_OF_A_LOOK)
+            bound_ms = min(bound_ms, self._bound.of_calls(again.reference, again.candidate))
         return bound_ms
 
     def _ieee_ms(self) -> float | None:
@@ -170,13 +176,22 @@ class PairedTiming:
     def _measure(self, end: float) -> _Pairs:
         pairs = _Pairs([], [])
         for number in range(self._limits.timing_pairs_max):
-            order = ("reference", "candidate") if number % 2 == 0 else ("candidate", "reference")
-            calls = {side: self._calls.of(side, f"pair:{number}") for side in order}
-            pairs.reference.append(calls["reference"])
-            pairs.candidate.append(calls["candidate"])
+            self._add_pair(pairs, "pair", number)
             if number + 1 >= self._limits.timing_pairs_min and (_settled(pairs) or time.monotonic() > end):
                 break
         return pairs
+
+    def _pairs(self, label: str, count: int) -> _Pairs:
+        pairs = _Pairs([], [])
+        for number in range(count):
+            self._add_pair(pairs, label, number)
+        return pairs
+
+    def _add_pair(self, pairs: _Pairs, label: str, number: int) -> None:
+        order = ("reference", "candidate") if number % 2 == 0 else ("candidate", "reference")
+        calls = {side: self._calls.of(side, f"{label}:{number}") for side in order}
+        pairs.reference.append(calls["reference"])
+        pairs.candidate.append(calls["candidate"])
 
 
 def _settled(pairs: _Pairs) -> bool:

@@ -20,6 +20,7 @@ from evaluator.runner.devices import CpuDevice, CudaDevice, Forward, Lead, Ran
 from evaluator.runner.flags import set_precision
 from evaluator.runner.guard import TorchGuard, keep_kernels
 from evaluator.runner.kernels import LaunchSwitch, Tracer
+from evaluator.runner.rng import seed_torch
 from evaluator.runner.weights import construct
 from evaluator.sandbox import Confinement, Parent, Policy
 from evaluator.tensorspec import TensorSpec
@@ -194,7 +195,7 @@ class Runner:
         Only the compiler's own errors count here: what else goes wrong without results shows again in a real call.
         """
         inputs = tree.decode(request["inputs"], self._tensor)
-        torch.manual_seed(int(request["seed"]))
+        seed_torch(int(request["seed"]))
         if self._guard is not None:
             self._guard.up()
         try:
@@ -224,7 +225,7 @@ class Runner:
         return ran
 
     def _seeded(self, seed: int, inputs: Any) -> Any:
-        torch.manual_seed(seed)
+        seed_torch(seed)
         return self._model(*inputs)
 
     def _queued(self) -> None:

@@ -4,6 +4,8 @@ from typing import Any
 
 import torch
 
+from evaluator.runner.rng import seed_torch
+
 
 def construct(
     entry: Any, init: Any, weights: dict[str, torch.Tensor], *, seed: int, device: str
@@ -14,7 +16,7 @@ def construct(
     constructor raises comes through.
     """
     arguments, keywords = split_init(init)
-    torch.manual_seed(seed)
+    seed_torch(seed)
     with torch.device(device):
         model = entry(*arguments, **keywords)
     model = model.to(device)
