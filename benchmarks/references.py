@@ -127,7 +127,7 @@ def grade(task: Task, judge: JudgeProcess, settings: EvaluatorConfig, memory: De
         with Peak(memory) as peak:
             report = client.evaluate(submission, lambda _: None)
     except GraderFault as fault:
-        found: dict[str, Any] = {"verdict": None, "fault": fault.code, "feedback": fault.detail[:FEEDBACK_CHARS]}
+        found: dict[str, Any] = {"verdict": None, "fault": fault.code, "feedback": fault.detail[-FEEDBACK_CHARS:]}
         return {"task_id": task.task_id, **found, "seconds": round(time.monotonic() - began, 3)}
     finally:
         client.close()
