@@ -39,6 +39,8 @@ class Admission:
 class MemoryBudget:
     """A grade waits until it fits beside those that run and what lies idle; alone, it always runs.
 
+    First come, first in: a large one, or one that wants to be alone, would wait for ever if smaller ones passed it.
+
     `idle_bytes` tells what is kept for later grades, and `known` what grades of a task turned out to need.
     """
 
@@ -46,6 +48,7 @@ class MemoryBudget:
         self._total_bytes = int(total_bytes * USABLE_FRAC)
         self._idle_bytes = idle_bytes
         self._admitted: list[Admission] = []
+        self._waiting: list[Admission] = []
         self._changed = threading.Condition()
         self.known: dict[str, Need] = {}
 
@@ -67,13 +70,12 @@ class MemoryBudget:
         began = time.monotonic()
         own = Admission(need, alone)
         with self._changed:
-            if not self._fits(own, self._idle_bytes()):
-                make_room(self._spare_bytes(own))
-            while not self._fits(own, self._idle_bytes()):
-                if self._fits(own, 0):
-                    make_room(self._spare_bytes(own))  # whoever has just ended left something
-                else:
-                    self._wait(interrupt_fd)
+            self._waiting.append(own)
+            try:
+                self._await_turn(own, make_room, interrupt_fd)
+            finally:
+                self._waiting.remove(own)
+                self._changed.notify_all()
             for other in self._admitted:
                 own.shared = other.shared = True
             self._admitted.append(own)
@@ -84,6 +86,17 @@ class MemoryBudget:
             with self._changed:
                 self._admitted.remove(own)
                 self._changed.notify_all()
+
+    def _await_turn(self, own: Admission, make_room: Callable[[int], None], interrupt_fd: int | None) -> None:
+        stepped_aside = False
+        while self._waiting[0] is not own or not self._fits(own, self._idle_bytes()):
+            if self._waiting[0] is own and self._fits(own, 0):
+                make_room(self._spare_bytes(own))  # what lies idle is all that is in the way
+            elif not stepped_aside:
+                make_room(self._idle_bytes())  # what the grade itself holds already
+            else:
+                self._wait(interrupt_fd)
+            stepped_aside = True
 
     def holds(self, need: Need) -> bool:
         """Whether the device is large enough for it at all."""

@@ -3,6 +3,9 @@
 import math
 from collections.abc import Sequence
 
+#: so many values at least have an interval of 95 % for their median, which is their whole range
+CI95_MIN_VALUES = 6
+
 
 def quantile(values: Sequence[float], share: float) -> float:
     """The value below which `share` of the sample lies, interpolated between neighbours."""
@@ -17,7 +20,7 @@ def median_ci95(values: Sequence[float]) -> tuple[float, float]:
     """A 95 % confidence interval of the median from order statistics, free of any assumption on the distribution.
 
     The rank of the median among n values is binomial with p = 1/2 (Conover, "Practical Nonparametric Statistics",
-    3.2). With fewer than six values no interval reaches 95 %, and the whole range is given.
+    3.2). With fewer than CI95_MIN_VALUES no interval reaches 95 %, and the whole range is given.
     """
     ordered = sorted(values)
     count = len(ordered)

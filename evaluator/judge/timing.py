@@ -9,7 +9,7 @@ from evaluator.judge.bench import Bench
 from evaluator.judge.bound import CALLS_TELL_FROM_MS, ROW_SLACK_MS, Bound, Rows
 from evaluator.judge.call import CheckedCall, Gate
 from evaluator.judge.runner_link import RunnerLink
-from evaluator.judge.statistics import median_ci95, quantile
+from evaluator.judge.statistics import CI95_MIN_VALUES, median_ci95, quantile
 from evaluator.judge.timed_calls import TimedCalls
 from evaluator.judge.trials import WEIGHT_DRAWS, construct, weight_seed
 from evaluator.limits import Limits
@@ -199,7 +199,7 @@ def _settled(pairs: _Pairs) -> bool:
     ratios = pairs.ratios()
     low, high = median_ci95(ratios)
     middle = statistics.median(ratios)
-    if high - low <= 2 * CI_HALF_WIDTH_FRAC * middle:
+    if len(ratios) >= CI95_MIN_VALUES and high - low <= 2 * CI_HALF_WIDTH_FRAC * middle:
         return True
     return low > 2**LOG2_SPEEDUP_MAX or high < 2**LOG2_SPEEDUP_MIN
 

@@ -78,15 +78,14 @@ def test_waiting_ends_when_the_caller_goes_away() -> None:
     os.close(write)
 
 
-def test_who_runs_alone_waits_for_all_and_all_wait_for_it() -> None:
+def test_who_runs_alone_waits_for_all_and_all_that_come_later_wait_for_it() -> None:
     budget = MemoryBudget(100 * GIB)
     order: list[str] = []
 
     def alone() -> None:
         with budget.admitted(Need(0, 0), clock(), nothing, None, alone=True) as admission:
             order.append("alone")
-            beside.start()
-            beside.join(0.3)
+            later.join(0.3)
             assert not admission.shared
             order.append("end of alone")
 
@@ -94,14 +93,29 @@ def test_who_runs_alone_waits_for_all_and_all_wait_for_it() -> None:
         with budget.admitted(Need(GIB, 0), clock(), nothing, None):
             order.append("another")
 
-    first, beside = threading.Thread(target=alone), threading.Thread(target=another)
+    first, later = threading.Thread(target=alone), threading.Thread(target=another)
     with budget.admitted(Need(GIB, 0), clock(), nothing, None):
         first.start()
         first.join(0.3)
+        later.start()
+        later.join(0.3)
         order.append("end of the first")
     first.join(10)
-    beside.join(10)
+    later.join(10)
     assert order == ["end of the first", "alone", "end of alone", "another"]
+
+
+def test_whoever_gives_up_waiting_is_in_nobodys_way() -> None:
+    budget = MemoryBudget(100 * GIB)
+    read, write = os.pipe()
+    os.write(write, b"x")
+    with budget.admitted(Need(50 * GIB, 0), clock(), nothing, None):
+        with pytest.raises(Cancelled), budget.admitted(Need(60 * GIB, 0), clock(), nothing, read):
+            pass
+        with budget.admitted(Need(20 * GIB, 0), clock(), nothing, None):
+            pass
+    os.close(read)
+    os.close(write)
 
 
 def test_grades_know_that_they_were_not_alone_even_after_the_other_has_ended() -> None:
