@@ -1,6 +1,7 @@
 """`python -m tests.attacks.gpu_run RECORD [--only NAME…]`: attacks and honest kernels by turns in one judge on a GPU.
 
-A JSON line a grade: every attack, and after each one the next kernel of the honest corpus, until both are through.
+A JSON line a grade: every attack, and after each one the next kernel of the honest corpus, until both are through. With
+`--faults N`, N submissions that crash, hang or exhaust something and N honest kernels by turns instead.
 Exits with 1 if any outcome is wrong. Needs nothing but torch and triton, so that it runs on a bare GPU machine.
 """
 
@@ -11,17 +12,31 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import zip_longest
+from itertools import cycle, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from evaluator.judge.__main__ import SWITCH_INTERVAL_S
 from evaluator.report import Report
 from tests.attacks.bench import Grader, grader, paid, static_check_off, wrongs
+from tests.attacks.corpus import CORPUS as ATTACKS
 from tests.attacks.corpus import GPU, Attack
 from tests.honest.corpus import CORPUS, Honest
 
 BUILDERS = 5
+#: an error of CUDA's, no memory, a kernel and a constructor that never end, and ways for a process to be gone
+FAULTS = (
+    "gpu/illegal_address",
+    "resources/null_pointer",
+    "gpu/device_memory",
+    "messages/silence",
+    "resources/error_that_exits",
+    "gpu/endless_kernel",
+    "resources/system_exit",
+    "messages/garbage",
+    "resources/exit_as_if_all_was_well",
+    "resources/loop_in_init",
+)
 Case = Attack | Honest
 
 
@@ -30,6 +45,12 @@ def by_turns(attacks: list[Attack], honest: list[Honest]) -> Iterator[Case]:
     attacks = sorted(attacks, key=lambda attack: attack.language == "cuda")
     for pair in zip_longest(attacks, honest):
         yield from (case for case in pair if case is not None)
+
+
+def faulty_ones(count: int) -> list[Attack]:
+    """So many submissions of all kinds of faults."""
+    named = {attack.name: attack for attack in ATTACKS}
+    return list(islice(cycle(named[name] for name in FAULTS), count))
 
 
 def run(judge: Grader, case: Case) -> dict[str, Any]:
@@ -84,19 +105,20 @@ class Run:
             print("BAD" if outcome["wrong"] else "ok ", shown, flush=True)
 
 
-def main(record: Path, only: list[str], shard: str, deadline_s: float, lanes: int) -> int:
+def main(record: Path, only: list[str], shard: str, deadline_s: float, lanes: int, faults: int) -> int:
     """`only` names cases or folders of them, `shard` is such as 2/4: the second of four parts.
 
-    What lies in the record already is not run again.
+    What lies in the record already is not run again, but for faults.
     """
     done = set()
-    if record.exists():
+    if record.exists() and not faults:
         lines = [json.loads(line) for line in record.read_text().splitlines()]
         done = {line.get("attack") or line.get("honest") for line in lines if not line["wrong"]}
     part, parts = (int(number) for number in shard.split("/"))
+    attacks, honest = (faulty_ones(faults), CORPUS[:faults]) if faults else (GPU, CORPUS)
     cases = [
         case
-        for case in by_turns(GPU[part - 1 :: parts], CORPUS[part - 1 :: parts])
+        for case in by_turns(attacks[part - 1 :: parts], honest[part - 1 :: parts])
         if case.name not in done and (not only or {case.name, case.name.split("/")[0]} & set(only))
     ]
     sys.setswitchinterval(SWITCH_INTERVAL_S)  # as the judge's own process does
@@ -119,5 +141,5 @@ if __name__ == "__main__":
     parser.add_argument("--shard", default="1/1", help="such as 2/4: the second of four parts")
     parser.add_argument("--deadline-s", type=float, default=3600.0)
     parser.add_argument("--lanes", type=int, default=3)
-    arguments = parser.parse_args()
-    sys.exit(main(arguments.record, arguments.only, arguments.shard, arguments.deadline_s, arguments.lanes))
+    parser.add_argument("--faults", type=int, default=0, help="so many faulty ones and as many honest ones instead")
+    sys.exit(main(**vars(parser.parse_args())))
