@@ -23,6 +23,7 @@ from evaluator.config import EvaluatorConfig
 from evaluator.errors import GraderFault
 from evaluator.limits import Limits
 from evaluator.report import Report
+from evaluator.shards import add_shard_option
 from evaluator.submission import Submission
 from evaluator.tasks import Catalogue, Task, source_for
 
@@ -51,7 +52,7 @@ def _options() -> argparse.Namespace:
     made.add_argument(
         "--only", action="append", default=[], help="ids or patterns such as 'level1/2*'; may be repeated"
     )
-    made.add_argument("--shard", default="1/1", help="such as 2/4: the second of four parts")
+    add_shard_option(made)
     made.add_argument(
         "--skip", type=Path, action="append", default=[], help="a record whose tasks are not measured again"
     )
@@ -71,8 +72,7 @@ def chosen(options: argparse.Namespace) -> list[Task]:
         for task in Catalogue(options.tasks_dir).list(supported=True)
         if task.level in levels and any(fnmatch.fnmatchcase(task.task_id, pattern) for pattern in patterns)
     ]
-    part, parts = (int(number) for number in options.shard.split("/"))
-    return tasks[part - 1 :: parts]
+    return list(options.shard.of(tasks))
 
 
 def read(path: Path) -> list[dict[str, Any]]:

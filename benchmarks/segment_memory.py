@@ -22,7 +22,7 @@ import torch
 
 from benchmarks.bare_gpu import about, between_events_ms, evictor, options
 from benchmarks.support import write_record
-from evaluator.judge.segments import CudaSegment, _IpcHandle
+from evaluator.judge.segments import PAGE_BYTES, CudaSegment
 from evaluator.runner.attach import byte_tensor_at, open_ipc
 
 GIB = 1024**3
@@ -74,23 +74,6 @@ class Driver:
     def __init__(self) -> None:
         self._cuda = ctypes.CDLL("libcuda.so.1")
         self._place = _Location(_ON_DEVICE, 0)
-
-    def allocate(self, size: int) -> int:
-        """The address of so many bytes by `cuMemAlloc`, whatever pages it takes."""
-        address = ctypes.c_uint64()
-        self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
-        return address.value
-
-    def handle(self, address: int) -> str:
-        """The IPC handle of what `allocate` found, in hex."""
-        handle = _IpcHandle()
-        self._call("cuIpcGetMemHandle", ctypes.byref(handle), ctypes.c_uint64(address))
-        return bytes(handle).hex()
-
-    def free(self, address: int) -> None:
-        """Give back what `allocate` found."""
-        torch.cuda.synchronize()
-        self._call("cuMemFree_v2", ctypes.c_uint64(address))
 
     def create(self, size: int) -> tuple[int, int]:
         """An allocation's handle and its size, rounded up to what the device deals in."""
@@ -167,21 +150,14 @@ def pair(kind: str, size: int) -> Iterator[float]:
     torch.cuda.empty_cache()
     if kind == "torch":
         yield relu_ms(*(torch.empty(size, dtype=torch.uint8, device="cuda") for _ in range(2)))
-    elif kind.startswith("uneven"):
-        driver = Driver()
-        places = [driver.allocate(size + UNEVEN_BYTES) for _ in range(2)]
-        if kind == "uneven":
-            yield relu_ms(*(byte_tensor_at(place, size) for place in places))
-        else:
-            yield in_child({"size": size, "handles": [driver.handle(place) for place in places]}, [])
-        for place in places:
-            driver.free(place)
     elif not kind.startswith("created"):
-        segments = [CudaSegment(size + (UNEVEN_BYTES if kind == "segment over ipc" else 0)) for _ in range(2)]
-        if kind == "alloc":
-            yield relu_ms(*(segment.bytes for segment in segments))
-        else:
+        beyond = 0 if kind.startswith("alloc") else UNEVEN_BYTES
+        page_bytes = 1 if kind.startswith("uneven") else PAGE_BYTES
+        segments = [CudaSegment(size + beyond, page_bytes) for _ in range(2)]
+        if kind.endswith("over ipc"):
             yield in_child({"size": size, "handles": [segment.export()[0]["handle"] for segment in segments]}, [])
+        else:
+            yield relu_ms(*(segment.bytes[:size] for segment in segments))
         for segment in segments:
             segment.close()
     else:

@@ -13,6 +13,7 @@ from evaluator.audit.audit import audit_task
 from evaluator.audit.report import markdown
 from evaluator.errors import GraderFault
 from evaluator.limits import Limits
+from evaluator.shards import add_shard_option
 from evaluator.tasks import Catalogue, Task
 from evaluator.tasks.audits import AUDIT_FILE, Audit
 from evaluator.tasks.audits.store import read_audits, write_audits
@@ -25,8 +26,7 @@ def main() -> int:
     """Exit code 0 where every task passes, 1 where one does not."""
     options = _options()
     catalogue = Catalogue(options.tasks_dir)
-    part, parts = (int(number) for number in options.shard.split("/"))
-    tasks = [task for task in catalogue if not task.problems and _is_chosen(task, options)][part - 1 :: parts]
+    tasks = options.shard.of([task for task in catalogue if not task.problems and _is_chosen(task, options)])
     file = options.out / AUDIT_FILE
     known = {audit.sha256: audit for audit in (read_audits(file) if file.exists() else ())}
     if DEVICES[options.device] == "cpu":
@@ -60,7 +60,7 @@ def _options() -> argparse.Namespace:
     made.add_argument("--again", action="store_true", help=f"also what {AUDIT_FILE} has of the same text")
     made.add_argument("--compile", action="store_true", help="hold torch.compile to be an honest answer as well")
     made.add_argument("--threads", type=int, default=1, help="of torch on the CPU")
-    made.add_argument("--shard", default="1/1", help="such as 2/4: the second of four parts")
+    add_shard_option(made)
     made.add_argument("--deadline-s", type=float, default=float("inf"), help="no task is begun after that")
     return made.parse_args()
 

@@ -9,6 +9,7 @@ import torch
 from evaluator.audit.rewrite import Recording, Replaying, Reversing, Subsampling, Tf32, rewritten
 from evaluator.audit.subject import Case, Subject
 from evaluator.judge.reference import tensors
+from evaluator.runner.rng import seed_torch
 from evaluator.tasks.special_inputs import Signed
 
 FITTED_ELEMENTS = 10000
@@ -168,7 +169,7 @@ def _rewritten_by(make_change: Callable[[], Any]) -> Callable[[Subject, Case], A
 
 def _compiled(subject: Subject, case: Case) -> Any:
     model = torch.compile(subject.reference.model)
-    torch.manual_seed(case.draw)
+    seed_torch(case.draw)
     with torch.no_grad():
         return model(*subject.fresh(case))  # type: ignore[no-untyped-call]
 

@@ -14,6 +14,7 @@ from evaluator.judge.precision import finite, one_signed, random_signs
 from evaluator.judge.reference import Reference, tensors
 from evaluator.judge.special import variant
 from evaluator.judge.work import count_work
+from evaluator.runner.rng import seed_torch
 from evaluator.tasks.special_inputs import Comparison, Recipe
 
 HALF = 0.5  # honest answers have to stay within this share of the tolerance, so that luck does not decide
@@ -94,7 +95,7 @@ class Subject:
         """The reference in float64, cast back. Raises whatever a model that insists on float32 raises."""
         model = copy.deepcopy(self.reference.model).double()
         inputs = _cast(case.inputs, torch.float64)
-        torch.manual_seed(case.draw)
+        seed_torch(case.draw)
         with torch.no_grad():
             return _cast_like(model(*inputs), case.expected)
 

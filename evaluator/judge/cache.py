@@ -33,7 +33,7 @@ class BenchCache:
         except GraderFault as fault:
             if fault.code != "device_memory" or not self._idle:
                 raise
-        self.clear()
+        self.shrink(0)
         return self._make(task_id)
 
     def give_back(self, bench: Bench) -> None:
@@ -54,12 +54,6 @@ class BenchCache:
         with self._lock:
             while self._held_bytes() > bytes_max:
                 self._idle.pop(0).close()
-
-    def clear(self) -> None:
-        """Let all idle benches go."""
-        with self._lock:
-            while self._idle:
-                self._idle.pop().close()
 
     def _held_bytes(self) -> int:
         return sum(bench.held_bytes for bench in self._idle)

@@ -98,7 +98,7 @@ class Judge:
 
     def close(self) -> None:
         """End the zygote and with it every runner."""
-        self._benches.clear()
+        self._benches.shrink(0)
         self._workshop.zygote.stop()
         for pen in self._pens:
             pen.close()

@@ -104,32 +104,37 @@ class Grading:
 
     def _admitted(self, admission: Admission) -> Report:
         try:
-            bench = self._bench or self._take_bench()
-            try:
-                return self._grade(bench)
-            except SubmissionFault as fault:
-                raise self._explained(fault) from None
-            finally:
-                try:
-                    self._pen.empty()
-                finally:
-                    self._let_bench_go(keep=True)
-        except SubmissionFault as fault:
-            words = fault.verdict is Verdict.RUNTIME_ERROR and any(word in fault.feedback for word in SHORTAGE_WORDS)
-            if admission.shared and words and self._shop.device.name == "cuda":
-                raise ShortOfMemory(fault.feedback) from None
+            return self._graded()
+        except (SubmissionFault, GraderFault, torch.OutOfMemoryError) as error:
+            if admission.shared and self._may_be_shortage(error):
+                raise ShortOfMemory(str(error)) from error
+            if isinstance(error, torch.OutOfMemoryError):
+                raise self._without_room(error) from error
             raise
-        except GraderFault as fault:
-            if admission.shared and fault.code in SHORTAGE_FAULTS:
-                raise ShortOfMemory(str(fault)) from fault
-            raise
-        except torch.OutOfMemoryError as error:
-            raise self._without_room(error, admission) from error
 
-    def _without_room(self, error: torch.OutOfMemoryError, admission: Admission) -> Exception:
+    def _graded(self) -> Report:
+        bench = self._bench or self._take_bench()
+        try:
+            return self._grade(bench)
+        except SubmissionFault as fault:
+            raise self._explained(fault) from None
+        finally:
+            try:
+                self._pen.empty()
+            finally:
+                self._let_bench_go(keep=True)
+
+    def _may_be_shortage(self, error: Exception) -> bool:
+        """Whether want of the device's memory may be behind it."""
+        if isinstance(error, GraderFault):
+            return error.code in SHORTAGE_FAULTS
+        if isinstance(error, SubmissionFault):
+            told = error.verdict is Verdict.RUNTIME_ERROR and any(word in error.feedback for word in SHORTAGE_WORDS)
+            return told and self._shop.device.name == "cuda"
+        return isinstance(error, torch.OutOfMemoryError)
+
+    def _without_room(self, error: torch.OutOfMemoryError) -> Exception:
         """The judge's own memory ran out: beside nobody but the candidate, and with enough for both, it is to blame."""
-        if admission.shared:
-            return ShortOfMemory(str(error))
         need = self._shop.memory.known.get(self._submission.task_id)
         if need is None or not self._shop.memory.holds(need):
             return GraderFault("device_memory", f"{self._submission.task_id}: {error}")
@@ -144,7 +149,7 @@ class Grading:
         try:
             return self._take_bench().need
         except GraderFault as fault:
-            if fault.code in SHORTAGE_FAULTS:
+            if self._may_be_shortage(fault):
                 raise ShortOfMemory(str(fault)) from fault
             raise
 

@@ -12,7 +12,7 @@ from evaluator.errors import GraderFault
 from evaluator.runner.attach import byte_tensor_at
 
 # Of an allocation that is no multiple of this the driver makes small pages, whose translations a GPU runs short of.
-_PAGE_BYTES = 2 * 1024**2
+PAGE_BYTES = 2 * 1024**2
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
@@ -53,15 +53,14 @@ class _IpcHandle(ctypes.Structure):
 class CudaSegment:
     """A driver allocation of its own: an IPC handle maps a whole allocation, so nothing else may share it.
 
-    It is as quick as torch's own memory of any size only if it consists of whole pages of 2 MiB
-    (`benchmarks.segment_memory`).
+    It is rounded up to whole pages: of another size it is slower than torch's own (`benchmarks.segment_memory`).
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, page_bytes: int = PAGE_BYTES) -> None:
         self._driver = ctypes.CDLL("libcuda.so.1")
         self._pointer = ctypes.c_uint64()
         torch.cuda.current_stream().synchronize()
-        room = ctypes.c_size_t(-(-max(size, 1) // _PAGE_BYTES) * _PAGE_BYTES)
+        room = ctypes.c_size_t(-(-max(size, 1) // page_bytes) * page_bytes)
         if self._driver.cuMemAlloc_v2(ctypes.byref(self._pointer), room) != 0:
             torch.cuda.empty_cache()  # what torch keeps for later may be all that is missing
             self._check("cuMemAlloc_v2", ctypes.byref(self._pointer), room)

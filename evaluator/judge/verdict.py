@@ -43,9 +43,9 @@ def judgement(
             suspicious=True,
             rules=[RunTimeRule.ROOFLINE],
         )
-    if timing.t_new_ms < limits.roofline_reject_frac * max(memory_ms, compute_ms):
-        floor_ms = max(memory_ms, compute_ms)
-        doubts.append(f"less than the {floor_ms:.4g} ms that as much work as the reference's takes on this GPU")
+    likely_ms = max(memory_ms, compute_ms)
+    if timing.t_new_ms < limits.roofline_reject_frac * likely_ms:
+        doubts.append(f"less than the {likely_ms:.4g} ms that as much work as the reference's takes on this GPU")
     return doubted(Report(Verdict.CORRECT, _praise(timing, line), timing, line), doubts)
 
 

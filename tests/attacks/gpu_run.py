@@ -10,7 +10,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, islice, zip_longest
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 
 from evaluator.judge.__main__ import SWITCH_INTERVAL_S
 from evaluator.report import Report
+from evaluator.shards import Shard, add_shard_option
 from tests.attacks.bench import Grader, grader, paid, static_check_off, wrongs
 from tests.attacks.corpus import CORPUS as ATTACKS
 from tests.attacks.corpus import GPU, Attack
@@ -40,7 +41,7 @@ FAULTS = (
 Case = Attack | Honest
 
 
-def by_turns(attacks: list[Attack], honest: list[Honest]) -> Iterator[Case]:
+def by_turns(attacks: Sequence[Attack], honest: Sequence[Honest]) -> Iterator[Case]:
     """An attack, an honest kernel, an attack, and so on; what needs no build comes first."""
     attacks = sorted(attacks, key=lambda attack: attack.language == "cuda")
     for pair in zip_longest(attacks, honest):
@@ -105,8 +106,8 @@ class Run:
             print("BAD" if outcome["wrong"] else "ok ", shown, flush=True)
 
 
-def main(record: Path, only: list[str], shard: str, deadline_s: float, lanes: int, faults: int) -> int:
-    """`only` names cases or folders of them, `shard` is such as 2/4: the second of four parts.
+def main(record: Path, only: list[str], shard: Shard, deadline_s: float, lanes: int, faults: int) -> int:
+    """`only` names cases or folders of them.
 
     What lies in the record already is not run again, but for faults.
     """
@@ -114,11 +115,10 @@ def main(record: Path, only: list[str], shard: str, deadline_s: float, lanes: in
     if record.exists() and not faults:
         lines = [json.loads(line) for line in record.read_text().splitlines()]
         done = {line.get("attack") or line.get("honest") for line in lines if not line["wrong"]}
-    part, parts = (int(number) for number in shard.split("/"))
     attacks, honest = (faulty_ones(faults), CORPUS[:faults]) if faults else (GPU, CORPUS)
     cases = [
         case
-        for case in by_turns(attacks[part - 1 :: parts], honest[part - 1 :: parts])
+        for case in by_turns(shard.of(attacks), shard.of(honest))
         if case.name not in done and (not only or {case.name, case.name.split("/")[0]} & set(only))
     ]
     sys.setswitchinterval(SWITCH_INTERVAL_S)  # as the judge's own process does
@@ -138,7 +138,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("record", type=Path)
     parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--shard", default="1/1", help="such as 2/4: the second of four parts")
+    add_shard_option(parser)
     parser.add_argument("--deadline-s", type=float, default=3600.0)
     parser.add_argument("--lanes", type=int, default=3)
     parser.add_argument("--faults", type=int, default=0, help="so many faulty ones and as many honest ones instead")
